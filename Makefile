@@ -1,0 +1,50 @@
+# Everything runs in .venv, which `make` builds where it is missing. PYTHON picks the interpreter.
+
+PYTHON ?= python3
+BIN := .venv/bin
+EXPERIMENTS := $(basename $(notdir $(wildcard configs/*.yaml)))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format lint types schema clean $(EXPERIMENTS)
+
+help: ## list every target
+	@echo "targets:"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1: \2/p' $(MAKEFILE_LIST)
+	@echo "one target per experiment, each running its file in configs/:"
+	@printf '  %s\n' $(EXPERIMENTS)
+
+setup: .venv/installed ## build the virtual environment and install poscli into it
+
+.venv/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("poscli needs Python 3.11 or newer" * (sys.version_info < (3, 11)))'
+	@$(PYTHON) -m venv .venv
+	@echo "installing poscli into .venv"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: setup ## set everything up, run the main job, then every experiment
+	@$(BIN)/poscli permute-test "dog bites man"
+	@for name in $(EXPERIMENTS); do echo; $(MAKE) --no-print-directory $$name || exit 1; done
+
+$(EXPERIMENTS): %: setup
+	@$(BIN)/poscli $$(sed -n 's/^command: //p' configs/$@.yaml) --config configs/$@.yaml
+
+test: setup ## set everything up and run the tests
+	@$(BIN)/pytest
+
+check: format lint types test ## what CI runs: format, lint, types, tests
+
+format: setup ## check the format of the code
+	@$(BIN)/ruff format --check .
+
+lint: setup ## look for mistakes in the code
+	@$(BIN)/ruff check .
+
+types: setup ## check the types
+	@$(BIN)/mypy
+
+schema: setup ## write configs/schema.json anew
+	@$(BIN)/poscli schema > configs/schema.json
+
+clean: ## remove the environment and everything built
+	@rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,76 @@
+"""poscli: the bench for positional encodings in transformers.
+
+The four experiments are functions here: their keywords are the keys of the config files, and they
+return a Report. The schemes, the toy attention and the errors have the same names as inside.
+
+>>> from poscli import Rope, encode
+>>> report = encode(scheme=Rope(), positions=[1], vector=[1.0, 2.0, 3.0, 4.0])
+>>> report.array.round(6).tolist()
+[[-1.14264, 1.922076, 2.959851, 4.0298]]
+"""
+
+from typing import Any
+
+__version__ = "0.1.0"
+
+from poscli.attention import Attention, Model, softmax
+from poscli.config import build
+from poscli.errors import PoscliError
+from poscli.experiments.compare import CompareConfig
+from poscli.experiments.compare import compare as _compare
+from poscli.experiments.encode import EncodeConfig
+from poscli.experiments.encode import encode as _encode
+from poscli.experiments.extrapolate import ExtrapolateConfig
+from poscli.experiments.extrapolate import extrapolate as _extrapolate
+from poscli.experiments.permute_test import PermuteTestConfig
+from poscli.experiments.permute_test import permute_test as _permute_test
+from poscli.report import Check, Grid, Report, Section, Verdict
+from poscli.schemes import SCHEMES, Scheme
+from poscli.schemes.alibi import Alibi
+from poscli.schemes.learned import Learned
+from poscli.schemes.nope import NoPE
+from poscli.schemes.rope import Rope
+from poscli.schemes.sinusoidal import Sinusoidal
+
+__all__ = [
+    "SCHEMES",
+    "Alibi",
+    "Attention",
+    "Check",
+    "Grid",
+    "Learned",
+    "Model",
+    "NoPE",
+    "PoscliError",
+    "Report",
+    "Rope",
+    "Scheme",
+    "Section",
+    "Sinusoidal",
+    "Verdict",
+    "compare",
+    "encode",
+    "extrapolate",
+    "permute_test",
+    "softmax",
+]
+
+
+def encode(**settings: Any) -> Report:
+    """Encode positions with one scheme. Keywords: the settings of EncodeConfig."""
+    return _encode(build(EncodeConfig, settings))
+
+
+def compare(**settings: Any) -> Report:
+    """Hold schemes side by side. Keywords: the settings of CompareConfig."""
+    return _compare(build(CompareConfig, settings))
+
+
+def permute_test(**settings: Any) -> Report:
+    """Test what attention sees of order. Keywords: the settings of PermuteTestConfig."""
+    return _permute_test(build(PermuteTestConfig, settings))
+
+
+def extrapolate(**settings: Any) -> Report:
+    """Look past the trained length. Keywords: the settings of ExtrapolateConfig."""
+    return _extrapolate(build(ExtrapolateConfig, settings))

@@ -1,0 +1,129 @@
+"""The toy attention: word vectors, random or given projections, one layer.
+
+Attention reads like Vaswani et al. 2017, section 3.2: add, project, rotate, score, bias, mask,
+softmax, mix. There is no output projection, no norm and no residual, so that what positions do is
+all there is to see. It never asks which scheme it has.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from poscli.arrays import Array
+from poscli.errors import PoscliError
+from poscli.schemes.base import Scheme
+from poscli.settings import Settings
+
+Matrix = list[list[float]]
+
+
+class Projections(Settings):
+    """The three matrices that make queries, keys and values, each (dim, dim)."""
+
+    queries: Matrix
+    keys: Matrix
+    values: Matrix
+
+
+class Toy(Settings):
+    """The settings of the toy model, shared by the experiments that run attention."""
+
+    dim: int = Field(4, ge=1, le=2**14, description="width of a token's vector")
+    heads: int = Field(1, ge=1, le=2**10, description="attention heads; they divide dim")
+    seed: int = Field(0, ge=0, description="seed of the word vectors and the projections")
+    dtype: Literal["float64", "float32"] = Field("float64", description="numbers to compute in")
+    embeddings: dict[str, list[float]] | None = Field(
+        None, description="a vector per word; drawn from the seed and the word where not given"
+    )
+    projections: Literal["random", "identity"] | Projections = Field(
+        "random", description="random (seeded), identity, or the three matrices"
+    )
+    mask: Literal["none", "causal"] | list[list[Literal[0, 1]]] = Field(
+        "none", description="none, causal, or rows of 0 and 1: row = query, 1 = may look"
+    )
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Self:
+        if self.dim % self.heads:
+            raise PoscliError(f"heads must divide dim; got {self.heads} heads and dim {self.dim}")
+        if isinstance(self.projections, Projections):
+            for name, matrix in self.projections:
+                if [len(row) for row in matrix] != [self.dim] * self.dim:
+                    raise PoscliError(
+                        f"projections.{name} must be {self.dim} x {self.dim}, as dim says"
+                    )
+        return self
+
+
+@dataclass(frozen=True)
+class Attention:
+    """One pass of attention: scores and weights (h, n, m), outputs (n, d)."""
+
+    scores: Array
+    weights: Array
+    outputs: Array
+
+
+@dataclass(frozen=True)
+class Model:
+    """A layer of attention: three projections (d, d), some heads, and a mask.
+
+    mask is an (n, m) array of booleans, True where a query may look at a key, or None for all.
+    """
+
+    queries: Array
+    keys: Array
+    values: Array
+    heads: int
+
+    def attend(
+        self, x: Array, scheme: Scheme, positions: Array, mask: Array | None = None
+    ) -> Attention:
+        """Token vectors (n, d) at positions (n,) -> scores, weights and outputs."""
+        x = scheme.add(x, positions)
+        q, k, v = (self._split(x @ w) for w in (self.queries, self.keys, self.values))
+        q, k = scheme.rotate(q, positions), scheme.rotate(k, positions)
+        scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1]).astype(x.dtype)
+        scores = scores + scheme.bias(q, k, positions, positions)
+        if mask is not None:
+            scores = np.where(mask, scores, -np.inf).astype(x.dtype)
+        weights = softmax(scores)
+        outputs = (weights @ v).swapaxes(0, 1).reshape(x.shape[0], -1)
+        return Attention(scores, weights, outputs)
+
+    def _split(self, x: Array) -> Array:
+        return x.reshape(x.shape[0], self.heads, -1).swapaxes(0, 1)
+
+
+def softmax(scores: Array) -> Array:
+    """Softmax over the last axis. A row that may look at nothing gets weights of 0, never NaN."""
+    top = scores.max(axis=-1, keepdims=True)
+    shifted = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    total = shifted.sum(axis=-1, keepdims=True)
+    return np.asarray(shifted / np.where(total == 0, 1, total))
+
+
+def build_model(toy: Toy) -> Model:
+    """Return the model that the settings describe."""
+    if isinstance(toy.projections, Projections):
+        matrices = [np.array(matrix) for _, matrix in toy.projections]
+    elif toy.projections == "identity":
+        matrices = [np.eye(toy.dim)] * 3
+    else:
+        rng = np.random.default_rng(toy.seed)
+        matrices = list(rng.normal(0, toy.dim**-0.5, (3, toy.dim, toy.dim)))
+    queries, keys, values = (np.asarray(m, toy.dtype) for m in matrices)
+    return Model(queries, keys, values, toy.heads)
+
+
+def build_mask(toy: Toy, length: int) -> Array | None:
+    """Return the (length, length) mask, True where a query may look, or None for no mask."""
+    if toy.mask == "none":
+        return None
+    if toy.mask == "causal":
+        return np.tril(np.ones((length, length), bool))
+    if [len(row) for row in toy.mask] != [length] * length:
+        raise PoscliError(f"mask must be {length} x {length}, one row and column per token")
+    return np.array(toy.mask, bool)

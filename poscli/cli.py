@@ -1,0 +1,350 @@
+"""The command line: one short function per command, and one place for exit statuses.
+
+0: ran, and every check came out as expected. 1: ran, and some check did not. 2: could not run.
+"""
+
+import json
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from poscli import __version__
+from poscli.arrays import PRECISIONS
+from poscli.config import parse_list, parse_scheme, resolve
+from poscli.errors import PoscliError, nearest
+from poscli.experiments.compare import CompareConfig, compare
+from poscli.experiments.encode import EncodeConfig, encode
+from poscli.experiments.extrapolate import ExtrapolateConfig, extrapolate
+from poscli.experiments.permute_test import PermuteTestConfig, permute_test
+from poscli.files import write_whole
+from poscli.report import Report
+from poscli.schema import json_schema
+from poscli.schemes import SCHEMES
+
+
+class Group(TyperGroup):
+    """The app, with every error turned into one line on standard error and a status."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        if hasattr(signal, "SIGPIPE"):
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        kwargs["standalone_mode"] = False
+        try:
+            status = super().main(*args, **kwargs)
+        except PoscliError as error:
+            status = _fail(str(error))
+        except typer.TyperException as error:
+            status = _fail(error.format_message())
+        except KeyboardInterrupt:
+            status = 130
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+class Command(TyperCommand):
+    """A command that reads -3 as a number, and suggests the option that was meant."""
+
+    ignore_unknown_options = True
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = {name: o for o in self.params if o.param_type_name == "option" for name in o.opts}
+        value_follows = False
+        for arg in args:
+            if arg == "--":
+                break
+            if value_follows:
+                value_follows = False
+            elif re.match(r"--?[A-Za-z]", arg):
+                name = arg.partition("=")[0]
+                if name not in options:
+                    raise PoscliError(f"there is no option {name}; {nearest(name, options)}")
+                value_follows = "=" not in arg and not getattr(options[name], "is_flag", False)
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    name="poscli",
+    cls=Group,
+    help="The bench for positional encodings in transformers.",
+    epilog='Example: poscli permute-test "dog bites man"',
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+class Format(StrEnum):
+    """How a result is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    NPY = "npy"
+
+
+def _complete_scheme(incomplete: str) -> list[str]:
+    return [name for name in SCHEMES if name.startswith(incomplete)]
+
+
+_SCHEME_HELP = "NAME, or NAME:key=value,key=value"
+_Config = Annotated[
+    Path | None, typer.Option("--config", help="YAML file of settings.", show_default=False)
+]
+_Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="key=value: any setting; repeatable.", show_default=False),
+]
+_FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="Default: from --out, else table.")
+]
+_Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead.")]
+_Scheme = Annotated[
+    str | None, typer.Option("--scheme", help=_SCHEME_HELP, autocompletion=_complete_scheme)
+]
+_SchemeList = Annotated[
+    list[str] | None, typer.Argument(help=_SCHEME_HELP, autocompletion=_complete_scheme)
+]
+_SchemeOptions = Annotated[
+    list[str] | None,
+    typer.Option("--scheme", help=f"{_SCHEME_HELP}; repeatable.", autocompletion=_complete_scheme),
+]
+_Dim = Annotated[int | None, typer.Option("--dim", help="Width of a token's vector.")]
+_Heads = Annotated[int | None, typer.Option("--heads", help="Attention heads.")]
+_Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything drawn.")]
+_Causal = Annotated[
+    bool, typer.Option("--causal", help="No query sees a later key.", show_default=False)
+]
+
+
+@app.command("encode", cls=Command, epilog="Example: poscli encode --scheme sinusoidal --len 8")
+def encode_command(
+    sentence: Annotated[str | None, typer.Argument(help="Words to encode as well.")] = None,
+    scheme: _Scheme = None,
+    length: Annotated[
+        int | None, typer.Option("--len", "--length", help="How many positions.")
+    ] = None,
+    dim: _Dim = None,
+    base: Annotated[float | None, typer.Option("--base", help="The scheme's base.")] = None,
+    offset: Annotated[int | None, typer.Option("--offset", help="The first position.")] = None,
+    positions: Annotated[
+        str | None, typer.Option("--positions", help="0,5,9 or 0:8 (8 not included).")
+    ] = None,
+    heads: _Heads = None,
+    vector: Annotated[
+        str | None, typer.Option("--vector", help="Data: 1,2,3,4 put at every position.")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--input", help="Data (not positions): a .npy file of vectors (n, dim)."),
+    ] = None,
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", help=f"One of {', '.join(PRECISIONS)}.")
+    ] = None,
+    seed: _Seed = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Write every step out.")] = False,
+    config: _Config = None,
+    assignments: _Set = None,
+    output: _FormatOption = None,
+    out: _Out = None,
+) -> int:
+    """Print the numbers of one scheme, and what it makes of a sentence or of data."""
+    flags = {
+        "sentence": ("SENTENCE", sentence),
+        "scheme": ("--scheme", parse_scheme(scheme) if scheme is not None else None),
+        "length": ("--len", length),
+        "dim": ("--dim", dim),
+        "scheme.base": ("--base", base),
+        "offset": ("--offset", offset),
+        "positions": ("--positions", positions),
+        "heads": ("--heads", heads),
+        "vector": ("--vector", _parse_list(vector, "--vector")),
+        "input": ("--input", data),
+        "dtype": ("--dtype", dtype),
+        "seed": ("--seed", seed),
+        "explain": ("--explain", explain or None),
+    }
+    return _show(encode(resolve(EncodeConfig, config, assignments or (), flags)), output, out)
+
+
+@app.command("compare", cls=Command, epilog="Example: poscli compare sinusoidal rope alibi")
+def compare_command(
+    schemes: _SchemeList = None,
+    sentence: Annotated[
+        str | None, typer.Option("--sentence", help="The tokens to compare on.")
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option("--len", "--length", help="Or: how many drawn tokens.")
+    ] = None,
+    dim: _Dim = None,
+    heads: _Heads = None,
+    causal: _Causal = False,
+    word: Annotated[
+        str | None, typer.Option("--word", help="The word that stands at two places.")
+    ] = None,
+    places: Annotated[str | None, typer.Option("--places", help="Its places, as in 0,99.")] = None,
+    seed: _Seed = None,
+    config: _Config = None,
+    assignments: _Set = None,
+    output: _FormatOption = None,
+    out: _Out = None,
+) -> int:
+    """Hold schemes side by side, on the same tokens. Without a name: all of them."""
+    flags = {
+        "schemes": ("SCHEME", _parse_schemes(schemes)),
+        "sentence": ("--sentence", sentence),
+        "length": ("--len", length),
+        "dim": ("--dim", dim),
+        "heads": ("--heads", heads),
+        "mask": ("--causal", "causal" if causal else None),
+        "word": ("--word", word),
+        "places": ("--places", _parse_list(places, "--places")),
+        "seed": ("--seed", seed),
+    }
+    return _show(compare(resolve(CompareConfig, config, assignments or (), flags)), output, out)
+
+
+@app.command("permute-test", cls=Command, epilog='Example: poscli permute-test "dog bites man"')
+def permute_test_command(
+    sentence: Annotated[str | None, typer.Argument(help="The text to re-order.")] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", help="One re-ordering, written out.")
+    ] = None,
+    permutation: Annotated[
+        str | None, typer.Option("--permutation", help="One re-ordering: old places, as in 1,2,0.")
+    ] = None,
+    scheme: _SchemeOptions = None,
+    file: Annotated[str | None, typer.Option("--file", help="Read the text from a file.")] = None,
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="A token is a word, a char or a line.")
+    ] = None,
+    dim: _Dim = None,
+    heads: _Heads = None,
+    causal: _Causal = False,
+    dtype: Annotated[str | None, typer.Option("--dtype", help="float64 or float32.")] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", help="Re-orderings drawn above 7 tokens.")
+    ] = None,
+    seed: _Seed = None,
+    config: _Config = None,
+    assignments: _Set = None,
+    output: _FormatOption = None,
+    out: _Out = None,
+) -> int:
+    """Prove in numbers what attention sees of the order of its tokens."""
+    flags = {
+        "sentence": ("SENTENCE", sentence),
+        "against": ("--against", against),
+        "permutation": ("--permutation", _parse_list(permutation, "--permutation")),
+        "schemes": ("--scheme", _parse_schemes(scheme)),
+        "file": ("--file", file),
+        "unit": ("--unit", unit),
+        "dim": ("--dim", dim),
+        "heads": ("--heads", heads),
+        "mask": ("--causal", "causal" if causal else None),
+        "dtype": ("--dtype", dtype),
+        "samples": ("--samples", samples),
+        "seed": ("--seed", seed),
+    }
+    from poscli.render.progress import tracked
+
+    settings = resolve(PermuteTestConfig, config, assignments or (), flags)
+    return _show(permute_test(settings, tracked), output, out)
+
+
+@app.command("extrapolate", cls=Command, epilog="Example: poscli extrapolate --len 16 rope alibi")
+def extrapolate_command(
+    schemes: _SchemeList = None,
+    length: Annotated[
+        int | None, typer.Option("--len", "--length", help="The trained length.")
+    ] = None,
+    lengths: Annotated[
+        str | None, typer.Option("--lengths", help="Lengths to try; 1x to 16x if not given.")
+    ] = None,
+    dim: _Dim = None,
+    heads: _Heads = None,
+    config: _Config = None,
+    assignments: _Set = None,
+    output: _FormatOption = None,
+    out: _Out = None,
+) -> int:
+    """Say what each scheme meets past the trained length. Without a name: all of them."""
+    flags = {
+        "schemes": ("SCHEME", _parse_schemes(schemes)),
+        "length": ("--len", length),
+        "lengths": ("--lengths", _parse_list(lengths, "--lengths")),
+        "dim": ("--dim", dim),
+        "heads": ("--heads", heads),
+    }
+    settings = resolve(ExtrapolateConfig, config, assignments or (), flags)
+    return _show(extrapolate(settings), output, out)
+
+
+@app.command("schema", cls=Command, epilog="Example: poscli schema > configs/schema.json")
+def schema_command() -> None:
+    """Print the JSON schema of the configs, so that an editor completes them."""
+    typer.echo(json.dumps(json_schema(), indent=1))
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"poscli {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def _parse_schemes(texts: Sequence[str] | None) -> list[dict[str, Any]] | None:
+    return [parse_scheme(text) for text in texts] if texts else None
+
+
+def _parse_list(text: str | None, option: str) -> list[Any] | None:
+    return None if text is None else parse_list(text, option)
+
+
+def _show(report: Report, output: Format | None, out: Path | None) -> int:
+    """Write the report where it was asked for; return the exit status of its checks."""
+    from poscli.render.data import to_csv, to_json, to_npy
+    from poscli.render.table import render, to_text
+
+    if output is None:
+        suffix = "" if out is None else out.suffix.removeprefix(".")
+        output = Format(suffix) if suffix in set(Format) else Format.TABLE
+    writers = {
+        Format.JSON: to_json,
+        Format.CSV: to_csv,
+        Format.NPY: to_npy,
+        Format.TABLE: to_text,
+    }
+    if out is not None:
+        write_whole(out, writers[output](report))
+        typer.echo(f"wrote {out}", err=True)
+    elif output is Format.TABLE:
+        render(report, sys.stdout)
+    elif output is Format.NPY and sys.stdout.isatty():
+        raise PoscliError("npy is not for a terminal; give --out FILE, or pipe it")
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(writers[output](report))
+        sys.stdout.buffer.flush()
+    return 0 if report.passed else 1
+
+
+def _fail(message: str) -> int:
+    typer.echo(f"poscli: {' '.join(message.split())}", err=True)
+    return 2

@@ -1,0 +1,177 @@
+"""compare: schemes side by side, on the same tokens and the same model."""
+
+from itertools import combinations
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from poscli.arrays import Array
+from poscli.attention import Model, Toy, build_mask, build_model
+from poscli.errors import PoscliError
+from poscli.positions import refuse_size
+from poscli.report import (
+    Cell,
+    Check,
+    Grid,
+    Report,
+    Section,
+    check,
+    largest_difference,
+    tolerance,
+)
+from poscli.schemes import AnyScheme, every_scheme
+from poscli.schemes.base import Scheme
+from poscli.schemes.nope import NoPE
+from poscli.words import embed, split
+
+
+class CompareConfig(Toy):
+    """Settings of `poscli compare`."""
+
+    command: Literal["compare"] = "compare"
+    schemes: Annotated[list[AnyScheme], Field(min_length=1)] = Field(
+        default_factory=every_scheme,
+        description="the schemes to hold against each other",
+    )
+    sentence: str | None = Field(None, description="the tokens; drawn ones where not given")
+    length: int | None = Field(None, ge=1, description="how many tokens to draw; 16 if not given")
+    word: str = Field("cat", min_length=1, description="the word that stands at two places")
+    places: Annotated[list[Annotated[int, Field(ge=0, lt=4096)]], Field(min_length=2)] = Field(
+        default=[0, 99], max_length=2, description="the two places of that word"
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.sentence is not None and self.length is not None:
+            raise PoscliError("sentence and length both say how many tokens; give one")
+        if self.places[0] == self.places[1]:
+            raise PoscliError(f"places must be two different places; got {self.places}")
+        return self
+
+
+def compare(config: CompareConfig) -> Report:
+    """Measure each scheme on the model, and the largest difference between each pair."""
+    tokens = (
+        split(config.sentence, "word")
+        if config.sentence is not None
+        else [f"token {i}" for i in range(config.length or 16)]
+    )
+    refuse_size(config.heads * len(tokens) ** 2, f"{len(tokens):,} tokens")
+    x = embed(tokens, config.dim, config.seed, config.embeddings).astype(config.dtype)
+    model, mask, positions = build_model(config), build_mask(config, len(x)), np.arange(len(x))
+    names = tuple(scheme.label() for scheme in config.schemes)
+    columns = [_measures(config, model, scheme, x, positions) for scheme in config.schemes]
+    result = Grid(
+        "Side by side",
+        ("measure",),
+        names,
+        [(measure,) for measure in columns[0]],
+        [[column[measure] for column in columns] for measure in columns[0]],
+    )
+    outputs = [model.attend(x, s, positions, mask).outputs for s in config.schemes]
+    d = config.dim
+    adding = [
+        ("adding a position keeps", f"width {d}, so {d}^2 = {d * d:,} weights per projection"),
+        ("concatenating one needs", f"width {2 * d}, so {2 * d}^2 = {4 * d * d:,} weights"),
+    ]
+    return Report(
+        title="compare: schemes on the same tokens and the same model",
+        settings=config.model_dump(exclude_none=True),
+        sections=[
+            Section(facts=[("tokens", len(tokens)), *adding], grids=[result]),
+            _pairs(names, outputs),
+            _same_word(config, model),
+        ],
+        result=result,
+    )
+
+
+def _measures(
+    config: CompareConfig, model: Model, scheme: Scheme, x: Array, positions: Array
+) -> dict[str, Cell]:
+    n, width = len(x), scheme.table_width(config.dim, config.heads)
+    scheme.check_positions(positions)
+    table = scheme.encoding(positions, width, config.heads)
+    rows = np.moveaxis(table.values, -2, 0).reshape(n, -1)
+    added = np.linalg.norm(scheme.apply(np.zeros((n, width)), positions), axis=1)
+    distinct = len(np.unique(rows, axis=0))
+    deviation, allowed = _offset_deviation(config, model, scheme, positions)
+    return {
+        "place": scheme.place,
+        "parameters to learn": scheme.parameters(config.dim, config.heads),
+        "limit": "none" if scheme.limit is None else f"{scheme.limit:,} positions",
+        "distinct rows": f"{distinct} of {n}",
+        "norm added": _range(added),
+        "score by offset alone": "yes" if deviation <= allowed else "no",
+        "largest deviation": deviation,
+    }
+
+
+def _offset_deviation(
+    config: CompareConfig, model: Model, scheme: Scheme, positions: Array
+) -> tuple[float, float]:
+    """Put one word at every place: how far do scores at the same offset lie apart?"""
+    word = embed([config.word], config.dim, config.seed, config.embeddings).astype(config.dtype)
+    scores = model.attend(np.repeat(word, len(positions), axis=0), scheme, positions).scores
+    n = len(positions)
+    diagonals = [np.diagonal(scores, k, axis1=1, axis2=2) for k in range(1 - n, n)]
+    deviation = max(float(np.max(np.ptp(d, axis=1))) for d in diagonals)
+    return deviation, tolerance(2 * config.dim, float(np.abs(scores).max()), scores.dtype)
+
+
+def _pairs(names: tuple[str, ...], outputs: list[Array]) -> Section:
+    cells: list[list[Cell]] = [
+        [largest_difference(one, other) for other in outputs] for one in outputs
+    ]
+    only_start = len(outputs[0]) == 1
+    checks = [
+        check(
+            f"{names[i]} and {names[j]} give different outputs",
+            outputs[i],
+            outputs[j],
+            expected="different",
+            tolerance=0.0,
+            uninformative="a single token at position 0 cannot tell schemes apart",
+        )
+        for i, j in combinations(range(len(names)), 2)
+        if only_start
+    ]
+    grid = Grid(
+        "Largest difference between the outputs of each pair",
+        ("scheme",),
+        names,
+        [(name,) for name in names],
+        cells,
+    )
+    return Section(grids=[grid] if len(names) > 1 else [], checks=checks)
+
+
+def _same_word(config: CompareConfig, model: Model) -> Section:
+    """One word at two places among others that all differ: are its two outputs equal?"""
+    first, second = sorted(config.places)
+    tokens = [f"other {i}" for i in range(second + 1)]
+    x = embed(tokens, config.dim, config.seed, None)
+    x[[first, second]] = embed([config.word], config.dim, config.seed, config.embeddings)
+    x, positions = x.astype(config.dtype), np.arange(len(x))
+    schemes = [NoPE(), *(s for s in config.schemes if s.sees_order)]
+    checks: list[Check] = []
+    for scheme in schemes:
+        attention = model.attend(x, scheme, positions)
+        scale = float(np.abs(x).max() * max(1.0, np.abs(attention.scores).max()))
+        checks.append(
+            check(
+                f"{scheme.label()}: '{config.word}' at {first} and at {second}, "
+                + ("different" if scheme.sees_order else "equal"),
+                attention.outputs[first],
+                attention.outputs[second],
+                expected="different" if scheme.sees_order else "equal",
+                tolerance=tolerance(sum(x.shape), scale, x.dtype),
+            )
+        )
+    return Section("The same word at two places", checks=checks)
+
+
+def _range(values: Array) -> str:
+    low, high = float(values.min()), float(values.max())
+    return f"{low:.4g}" if f"{low:.4g}" == f"{high:.4g}" else f"{low:.4g} to {high:.4g}"

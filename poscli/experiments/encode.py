@@ -1,0 +1,148 @@
+"""encode: the numbers of one scheme, at the positions asked for."""
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from poscli.arrays import Array, Precision, rounded
+from poscli.errors import PoscliError
+from poscli.files import load_array
+from poscli.positions import Positions, as_array, refuse_size
+from poscli.report import Grid, Report, Section, Table
+from poscli.schemes import AnyScheme
+from poscli.schemes.base import position_labels
+from poscli.schemes.sinusoidal import Sinusoidal
+from poscli.settings import FilePath, Settings
+from poscli.words import embed, split
+
+_MOST_STEPS = 4096
+_DEFAULT_LENGTH = 8
+_DEFAULT_WIDTH = 4
+
+
+class EncodeConfig(Settings):
+    """Settings of `poscli encode`."""
+
+    command: Literal["encode"] = "encode"
+    scheme: AnyScheme = Field(
+        default_factory=lambda: Sinusoidal(), description="the scheme to encode with"
+    )
+    sentence: str | None = Field(None, description="words to encode, one position each")
+    length: int | None = Field(None, ge=1, description="how many positions; 8 if nothing says")
+    offset: int = Field(0, gt=-(2**52), lt=2**52, description="the first position")
+    positions: Positions | None = Field(None, description="the positions: 0,5,9 or a range 0:8")
+    dim: int | None = Field(None, ge=1, le=2**16, description="vector width; 4 if nothing says")
+    heads: int = Field(4, ge=1, le=2**10, description="heads, where each has values of its own")
+    dtype: Precision = Field("float64", description="format the finished numbers are rounded to")
+    seed: int = Field(0, ge=0, description="seed of the words' vectors")
+    embeddings: dict[str, list[float]] | None = Field(None, description="a vector per word")
+    vector: list[float] | None = Field(
+        None, min_length=1, description="data: one vector, put at every position"
+    )
+    input: FilePath | None = Field(
+        None, description="data, not positions: a .npy file of vectors (n, dim), one per position"
+    )
+    explain: bool = Field(False, description="write every step out")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        data = [n for n in ("sentence", "vector", "input") if getattr(self, n) is not None]
+        if len(data) > 1:
+            raise PoscliError(f"{' and '.join(data)} are both data to encode; give one")
+        if self.positions is not None:
+            for name in sorted({"length", "offset"} & self.model_fields_set):
+                raise PoscliError(f"positions and {name} both say where; give one")
+        if self.embeddings is not None and self.sentence is None:
+            raise PoscliError("embeddings are vectors of a sentence's words; give a sentence")
+        return self
+
+
+def encode(config: EncodeConfig) -> Report:
+    """Return the encoding, and what it does to the data where there is any."""
+    scheme, heads = config.scheme, config.heads
+    tokens, data = _data(config)
+    positions = _positions(config, data)
+    width = _DEFAULT_WIDTH if config.dim is None else config.dim
+    if data is not None:
+        width = data.shape[1]
+        if config.dim not in (None, width):
+            raise PoscliError(f"dim is {config.dim}, but the data has width {width}")
+        if len(data) == 1:
+            data = np.repeat(data, len(positions), axis=0)
+    scheme.check_width(width, heads)
+    scheme.check_positions(positions)
+    refuse_size(
+        scheme.size(len(positions), width, heads), f"{len(positions):,} positions of width {width}"
+    )
+    table = _rounded(scheme.encoding(positions, width, heads), config.dtype)
+    grids, result, array = table.grids(), table.grid(), table.values
+    if data is not None and scheme.applied:
+        applied = rounded(scheme.apply(data, positions), config.dtype)
+        result, array = _token_grid(scheme.applied, tokens, positions, applied), applied
+        grids = [_token_grid("E, the data", tokens, positions, data), *grids, result]
+    lines = []
+    if config.explain:
+        if scheme.size(len(positions), width, heads) > _MOST_STEPS:
+            raise PoscliError("explain writes every step; ask for fewer positions or dims")
+        lines = scheme.steps(positions, width, heads)
+        if data is not None:
+            lines += scheme.apply_steps(data, positions, tokens)
+    return Report(
+        title=f"{config.scheme.name}: {scheme.summary}",
+        settings=_resolved(config, positions, width),
+        sections=[Section(grids=grids, lines=lines)],
+        result=result,
+        array=array,
+    )
+
+
+def _data(config: EncodeConfig) -> tuple[list[str], Array | None]:
+    """Return the data's labels and its vectors (n, d); one row stands for every position."""
+    if config.sentence is not None:
+        tokens = split(config.sentence, "word")
+        width = config.dim or _DEFAULT_WIDTH
+        if config.embeddings and config.dim is None:
+            width = len(next(iter(config.embeddings.values())))
+        return tokens, embed(tokens, width, config.seed, config.embeddings)
+    if config.vector is not None:
+        return [], np.array([config.vector], np.float64)
+    if config.input is not None:
+        return [], load_array(Path(config.input), dimensions=2)
+    return [], None
+
+
+def _positions(config: EncodeConfig, data: Array | None) -> Array:
+    rows = None if data is None or config.vector is not None else len(data)
+    if config.positions is not None:
+        positions = as_array(config.positions)
+    else:
+        length = config.length or rows or _DEFAULT_LENGTH
+        refuse_size(length, f"{length:,} positions")
+        positions = np.arange(config.offset, config.offset + length)
+    if rows is not None and len(positions) != rows:
+        raise PoscliError(f"the data has {rows} rows, but there are {len(positions)} positions")
+    return positions
+
+
+def _resolved(config: EncodeConfig, positions: Array, width: int) -> dict[str, Any]:
+    """Return the settings with everything filled in that the data or a default decided."""
+    where = {} if config.positions else {"length": len(positions), "offset": config.offset}
+    given = config.model_dump(exclude={"explain", "length", "offset", "dim"}, exclude_none=True)
+    return {**given, **where, "dim": width}
+
+
+def _rounded(table: Table, precision: Precision) -> Table:
+    return Table(table.name, table.axes, rounded(table.values, precision))
+
+
+def _token_grid(title: str, tokens: list[str], positions: Array, values: Array) -> Grid:
+    labels = position_labels(positions)
+    return Grid(
+        title,
+        ("position", "token") if tokens else ("position",),
+        tuple(f"dim {j}" if j == 0 else str(j) for j in range(values.shape[1])),
+        list(zip(labels, tokens, strict=True)) if tokens else [(label,) for label in labels],
+        values,
+    )

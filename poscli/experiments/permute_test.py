@@ -1,0 +1,357 @@
+"""permute-test: what attention can and cannot see of the order of its tokens.
+
+Outputs are matched to their tokens by the permutation that moved the tokens. Without positions and
+without a mask they must follow them; only beside that control is "different" claimed for a scheme.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from poscli.arrays import Array
+from poscli.attention import Model, Toy, build_mask, build_model
+from poscli.errors import PoscliError
+from poscli.files import read_text
+from poscli.positions import refuse_size
+from poscli.progress import Track, untracked
+from poscli.report import Check, Grid, Report, Section, Verdict, check, tolerance
+from poscli.schemes import AnyScheme
+from poscli.schemes.base import Scheme
+from poscli.schemes.nope import NoPE
+from poscli.schemes.sinusoidal import Sinusoidal
+from poscli.settings import FilePath
+from poscli.words import Unit, embed, split
+
+_MOST_EXHAUSTIVE = 7
+_MOST_SHOWN = 24
+
+
+class PermuteTestConfig(Toy):
+    """Settings of `poscli permute-test`."""
+
+    command: Literal["permute-test"] = "permute-test"
+    sentence: str | None = Field(None, description="the text to re-order")
+    file: FilePath | None = Field(None, description="a UTF-8 file that holds the text instead")
+    unit: Unit = Field("word", description="what a token is: a word, a character or a line")
+    against: str | None = Field(None, description="one re-ordering of the text, written out")
+    permutation: list[int] | None = Field(
+        None, description="one re-ordering by number: the old place of each new token, from 0"
+    )
+    schemes: Annotated[list[AnyScheme], Field(min_length=1)] = Field(
+        default_factory=lambda: list[Scheme]([Sinusoidal()]),
+        description="schemes to test beside the control",
+    )
+    samples: int = Field(200, ge=1, le=10**6, description="re-orderings drawn above 7 tokens")
+
+    @model_validator(mode="after")
+    def _one_text(self) -> Self:
+        if (self.sentence is None) == (self.file is None):
+            raise PoscliError("give a sentence, or a file that holds the text, and not both")
+        if self.against is not None and self.permutation is not None:
+            raise PoscliError("against and permutation both say how to re-order; give one")
+        return self
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One way to run attention, and whether its outputs are expected to follow their tokens.
+
+    expected is "equal", "different", or empty where nothing can be claimed.
+    """
+
+    title: str
+    short: str
+    scheme: Scheme
+    mask: Array | None
+    expected: str
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """Outputs of the text (n, d); per re-ordering, its outputs and what following would give."""
+
+    text: Array
+    outputs: Array
+    followed: Array
+    tolerance: float
+
+    @property
+    def differences(self) -> Array:
+        """The largest difference of each token of each re-ordering, (r, n)."""
+        return np.asarray(np.abs(self.outputs - self.followed).max(axis=2, initial=0.0))
+
+
+def permute_test(config: PermuteTestConfig, track: Track[Array] = untracked) -> Report:
+    """Re-order the text, run attention on both, and hold the outputs against each other."""
+    text = config.sentence if config.file is None else read_text(Path(config.file))
+    tokens = split(text or "", config.unit)
+    refuse_size(config.heads * len(tokens) ** 2, f"{len(tokens):,} tokens")
+    x = embed(tokens, config.dim, config.seed, config.embeddings).astype(config.dtype)
+    mask, model = build_mask(config, len(tokens)), build_model(config)
+    orders, how = _reorderings(config, tokens)
+    refuse_size(2 * len(orders) * x.size, f"{len(orders):,} re-orderings of {len(tokens)} tokens")
+    nothing = _uninformative(tokens, orders)
+    cases = _cases(config, mask, orders)
+    outcomes = [_run(model, case, x, list(track(orders, case.short))) for case in cases]
+    control = _control_checks(outcomes[0], nothing)
+    shown = _shown(tokens, orders)
+    sections = [Section(facts=[("tokens", len(tokens)), ("re-orderings", how)])]
+    for case, outcome in zip(cases, outcomes, strict=True):
+        checks = control if case is cases[0] else _case_checks(case, outcome, control, nothing)
+        grids = []
+        if shown is not None:
+            grids.append(_entering(tokens, x, orders[shown], case))
+            grids.append(_vectors(tokens, orders[shown], outcome, shown))
+        sections.append(Section(case.title, grids=grids, checks=checks))
+    result = _per_reordering(tokens, orders, cases, outcomes)
+    grids = [] if shown is None else [_per_token(tokens, orders[shown], cases, outcomes, shown)]
+    if 1 < len(orders) <= _MOST_SHOWN:
+        grids.append(result)
+    return Report(
+        title="permute-test: does attention see the order of its tokens?",
+        settings=config.model_dump(exclude_none=True),
+        sections=[*sections, Section("Differences", grids=grids)],
+        result=result,
+    )
+
+
+def _reorderings(config: PermuteTestConfig, tokens: list[str]) -> tuple[list[Array], str]:
+    """Return the permutations to test, as old places, and how they were chosen."""
+    n = len(tokens)
+    if config.permutation is not None:
+        if sorted(config.permutation) != list(range(n)):
+            raise PoscliError(
+                f"permutation must hold each of 0 to {n - 1} once; got {config.permutation}"
+            )
+        order = np.array(config.permutation)
+        return _only_changes(tokens, [order]), f"the one given: {config.permutation}"
+    if config.against is not None:
+        order = _match(tokens, split(config.against, config.unit))
+        return _only_changes(tokens, [order]), f"the one given: old places {order.tolist()}"
+    if n <= _MOST_EXHAUSTIVE:
+        orders = [np.array(o) for o in islice(_arrangements(tokens), 1, None)]
+        return orders, f"every one that changes the text: {len(orders):,}"
+    orders = _sample(config, tokens)
+    return orders, f"{len(orders):,} drawn with seed {config.seed}, a 3-cycle among them"
+
+
+def _only_changes(tokens: Sequence[str], orders: list[Array]) -> list[Array]:
+    return [o for o in orders if [tokens[i] for i in o] != list(tokens)]
+
+
+def _match(tokens: list[str], other: list[str]) -> Array:
+    """Return the old place of each token of a re-ordering, first to first among equal ones."""
+    missing, extra = Counter(tokens) - Counter(other), Counter(other) - Counter(tokens)
+    if missing or extra:
+        parts = [
+            f"{word} {', '.join(repr(t) for t in sorted(difference))}"
+            for word, difference in (("lacks", missing), ("adds", extra))
+            if difference
+        ]
+        raise PoscliError(f"not a re-ordering: the second text {' and '.join(parts)}")
+    places: dict[str, Iterator[int]] = {
+        t: iter([i for i, token in enumerate(tokens) if token == t]) for t in set(tokens)
+    }
+    return np.array([next(places[t]) for t in other])
+
+
+def _arrangements(tokens: Sequence[str]) -> Iterator[list[int]]:
+    """Yield one permutation per distinct arrangement of the tokens, the text itself first."""
+
+    def extend(taken: list[int]) -> Iterator[list[int]]:
+        if len(taken) == len(tokens):
+            yield taken
+        seen = set()
+        for i, token in enumerate(tokens):
+            if i not in taken and token not in seen:
+                seen.add(token)
+                yield from extend([*taken, i])
+
+    yield from extend([])
+
+
+def _sample(config: PermuteTestConfig, tokens: list[str]) -> list[Array]:
+    """Draw distinct arrangements, led by a 3-cycle, which its own inverse cannot stand in for."""
+    distinct = [tokens.index(t) for t in dict.fromkeys(tokens)]
+    drawn: dict[tuple[str, ...], Array] = {}
+    identity = np.arange(len(tokens))
+    if len(distinct) >= 3:
+        cycle = identity.copy()
+        a, b, c = distinct[:3]
+        cycle[[a, b, c]] = [b, c, a]
+        drawn[tuple(tokens[i] for i in cycle)] = cycle
+    rng = np.random.default_rng(config.seed)
+    for _ in range(config.samples - len(drawn)):
+        order = rng.permutation(identity)
+        drawn.setdefault(tuple(tokens[i] for i in order), order)
+    return _only_changes(tokens, list(drawn.values()))
+
+
+def _uninformative(tokens: list[str], orders: list[Array]) -> str:
+    if len(tokens) == 1:
+        return "one token has no order"
+    if len(set(tokens)) == 1:
+        return "all tokens are equal, so no re-ordering changes anything"
+    return "" if orders else "the re-ordering leaves the text as it was"
+
+
+def _cases(config: PermuteTestConfig, mask: Array | None, orders: list[Array]) -> list[_Case]:
+    """The control first; then the mask alone; then each scheme, without and with the mask."""
+    cases = [_Case("Control: no positions, no mask", "control", NoPE(), None, "equal")]
+    word = "causal mask" if config.mask == "causal" else "given mask"
+    if mask is not None:
+        moved = any((mask[np.ix_(o, o)] != mask).any() for o in orders)
+        expected = "different" if moved else "equal"
+        cases.append(_Case(f"No positions, {word}", word, NoPE(), mask, expected))
+    for scheme in config.schemes:
+        if scheme.sees_order:
+            name = scheme.label()
+            cases.append(_Case(f"{name}, no mask", name, scheme, None, "different"))
+            if mask is not None:
+                cases.append(_Case(f"{name}, {word}", f"{name}, {word}", scheme, mask, ""))
+    return cases
+
+
+def _run(model: Model, case: _Case, x: Array, orders: list[Array]) -> _Outcome:
+    positions = np.arange(len(x))
+    text = model.attend(x, case.scheme, positions, case.mask)
+    outputs = np.empty((len(orders), *text.outputs.shape), x.dtype)
+    followed = np.empty_like(outputs)
+    for r, order in enumerate(orders):
+        outputs[r] = model.attend(x[order], case.scheme, positions, case.mask).outputs
+        followed[r] = text.outputs[order]
+    largest_score = np.abs(text.scores[np.isfinite(text.scores)]).max(initial=1.0)
+    scale = float(np.abs(x).max() * largest_score)
+    return _Outcome(text.outputs, outputs, followed, tolerance(sum(x.shape), scale, x.dtype))
+
+
+def _control_checks(outcome: _Outcome, nothing: str) -> list[Check]:
+    follow = check(
+        "outputs follow their tokens (order-blind)",
+        outcome.outputs,
+        outcome.followed,
+        expected="equal",
+        tolerance=outcome.tolerance,
+        uninformative=nothing,
+    )
+    mean = check(
+        "the mean over the tokens does not change",
+        outcome.outputs.mean(axis=1),
+        outcome.followed.mean(axis=1),
+        expected="equal",
+        tolerance=outcome.tolerance,
+        uninformative=nothing,
+    )
+    return [follow, mean]
+
+
+def _case_checks(case: _Case, outcome: _Outcome, control: list[Check], nothing: str) -> list[Check]:
+    if not case.expected:
+        return []
+    masked = case.mask is not None
+    if not nothing and control[0].verdict is not Verdict.PASS:
+        nothing = "the control is not equal, so a difference here proves nothing"
+    seen = int(np.sum(outcome.differences.max(axis=1, initial=0.0) > outcome.tolerance))
+    count = f"{seen} of {len(outcome.outputs)} re-orderings"
+    if masked and case.expected == "different":
+        reason = f"the mask is the reason: it alone knows the order, seen in {count}"
+    elif masked:
+        reason = "this mask is the same for every order"
+    else:
+        reason = f"the positions are the reason: seen in {count}"
+        if seen == 0:
+            reason = "this scheme gives the re-ordered text the same scores"
+    follow = "outputs follow their tokens (order-blind)"
+    stay = "outputs do not follow their tokens (not order-blind)"
+    return [
+        check(
+            follow if case.expected == "equal" else stay,
+            outcome.outputs,
+            outcome.followed,
+            expected=case.expected,
+            tolerance=outcome.tolerance,
+            uninformative=nothing,
+            reason=reason,
+        )
+    ]
+
+
+def _shown(tokens: list[str], orders: list[Array]) -> int | None:
+    """Choose the re-ordering to show in full: the text read backwards where it is one of them."""
+    for r, order in enumerate(orders):
+        if [tokens[i] for i in order] == tokens[::-1]:
+            return r
+    return 0 if orders else None
+
+
+def _entering(tokens: list[str], x: Array, order: Array, case: _Case) -> Grid:
+    """What enters attention at each place, in the text and in the re-ordered text."""
+    positions = np.arange(len(x))
+    text, moved = (case.scheme.add(rows, positions) for rows in (x, x[order]))
+    labels, rows = [], []
+    for place, old in enumerate(order.tolist()):
+        labels += [(str(place), f"text: {tokens[place]}"), ("", f"re-ordered: {tokens[old]}")]
+        agrees = bool((text[place] == moved[place]).all())
+        rows += [[*text[place].tolist(), None], [*moved[place].tolist(), agrees]]
+    return Grid(
+        f"X, what enters attention, in the text and in: {_written(tokens, order)}",
+        ("place", "token"),
+        (*_dims(x), "agrees"),
+        labels,
+        rows,
+    )
+
+
+def _dims(x: Array) -> tuple[str, ...]:
+    return tuple(f"dim {j}" if j == 0 else str(j) for j in range(x.shape[1]))
+
+
+def _vectors(tokens: list[str], order: Array, outcome: _Outcome, shown: int) -> Grid:
+    """Each token's output in the text, and below it in the re-ordered text."""
+    labels, rows = [], []
+    for new in np.argsort(order):
+        old = order[new]
+        labels += [(tokens[old], f"text, place {old}"), ("", f"re-ordered, place {new}")]
+        rows += [outcome.text[old], outcome.outputs[shown, new]]
+    return Grid(
+        f"Outputs in the text and in: {_written(tokens, order)}",
+        ("token", "in"),
+        _dims(outcome.text),
+        labels,
+        np.array(rows),
+    )
+
+
+def _per_token(
+    tokens: list[str], order: Array, cases: list[_Case], outcomes: list[_Outcome], shown: int
+) -> Grid:
+    columns = [o.differences[shown][np.argsort(order)] for o in outcomes]
+    return Grid(
+        f"Largest difference per token, in: {_written(tokens, order)}",
+        ("token",),
+        tuple(case.short for case in cases),
+        [(token,) for token in tokens],
+        np.column_stack(columns),
+    )
+
+
+def _per_reordering(
+    tokens: list[str], orders: list[Array], cases: list[_Case], outcomes: list[_Outcome]
+) -> Grid:
+    return Grid(
+        "Largest difference per re-ordering",
+        ("re-ordering", "old places"),
+        tuple(case.short for case in cases),
+        [(_written(tokens, o), " ".join(map(str, o))) for o in orders],
+        np.column_stack([o.differences.max(axis=1) for o in outcomes]) if orders else [],
+    )
+
+
+def _written(tokens: list[str], order: Array) -> str:
+    return " ".join(tokens[i] for i in order)

@@ -1,0 +1,109 @@
+"""Reading array files from strangers, and writing files whole or not at all."""
+
+import io
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from poscli.arrays import Array
+from poscli.errors import PoscliError
+
+LARGEST_FILE = 2**28
+LARGEST_TEXT = 2**20
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Return a file's bytes; PoscliError where it is missing, no file, or larger than limit."""
+    try:
+        if not path.is_file():
+            what = "is not a file" if path.exists() else "there is no such file"
+            raise PoscliError(f"{path}: {what}")
+        size = path.stat().st_size
+        if size > limit:
+            raise PoscliError(f"{path}: {size:,} bytes; files up to {limit:,} bytes are read")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a file name"
+        raise PoscliError(f"{path}: {reason}") from None
+
+
+def read_text(path: Path) -> str:
+    """Return a UTF-8 file's text; PoscliError where it is none."""
+    try:
+        return read_bytes(path, LARGEST_TEXT).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PoscliError(f"{path}: not UTF-8 text: byte {error.start} cannot be read") from None
+
+
+def load_array(path: Path, dimensions: int) -> Array:
+    """Read a .npy file of finite numbers into float64. Nothing in it is ever run.
+
+    Raises PoscliError naming the file for an empty, cut or foreign file, objects, text, complex
+    numbers, a wrong number of dimensions, and values that are not finite.
+    """
+    data = read_bytes(path, LARGEST_FILE)
+    if not data:
+        raise PoscliError(f"{path}: the file is empty")
+    if not data.startswith(b"\x93NUMPY"):
+        raise PoscliError(f"{path}: not an array in .npy format")
+    dtype, shape, fortran, start = _header(path, data)
+    if dtype.hasobject or dtype.names or dtype.kind not in "fiu":
+        raise PoscliError(f"{path}: holds {dtype}; real numbers are read, nothing else")
+    if len(shape) != dimensions:
+        raise PoscliError(f"{path}: has {len(shape)} dimensions; {dimensions} are needed")
+    needed = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if len(data) - start != needed:
+        found = len(data) - start
+        word = "truncated" if found < needed else "too long"
+        raise PoscliError(f"{path}: {word}: {needed} bytes of values are announced, {found} found")
+    if 0 in shape:
+        raise PoscliError(f"{path}: holds no values; its shape is {shape}")
+    flat = np.frombuffer(data, dtype, offset=start)
+    values = flat.reshape(shape, order="F" if fortran else "C").astype(np.float64, order="C")
+    if not np.isfinite(values).all():
+        raise PoscliError(f"{path}: holds NaN or infinity")
+    return values
+
+
+def _header(path: Path, data: bytes) -> tuple[np.dtype, tuple[int, ...], bool, int]:
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, fortran, dtype = read(stream)
+    except Exception:
+        raise PoscliError(f"{path}: truncated or damaged: its .npy header cannot be read") from None
+    return dtype, shape, fortran, stream.tell()
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that a reader never meets half of it; PoscliError where that fails."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except (OSError, ValueError) as error:
+        raise PoscliError(f"{path}: cannot be written: {_why(error)}") from None
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        mode = 0o666 & ~_umask()
+        os.chmod(name, path.stat().st_mode if path.exists() else mode)
+        os.replace(name, path)
+    except OSError as error:
+        raise PoscliError(f"{path}: cannot be written: {_why(error)}") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""From a report to text or bytes. Only this folder knows rich."""

@@ -1,0 +1,154 @@
+"""A report as tables: for a person at a terminal, and as plain text anywhere else.
+
+At a terminal a grid is cut into blocks of columns that fit its width, and text wraps. Elsewhere
+the blocks fit 80 columns, nothing wraps and nothing is cut, whatever the environment says.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
+
+import numpy as np
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from poscli.render.numbers import common_decimals, written
+from poscli.report import Cell, Check, Grid, Report, Verdict
+
+_PLAIN_WIDTH = 80
+_STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.NOT_INFORMATIVE: "yellow",
+    Verdict.UNDEFINED: "bold red",
+}
+
+
+def render(report: Report, stream: TextIO) -> None:
+    """Write the report to a stream, piece by piece."""
+    terminal = stream.isatty()
+    console = Console(
+        file=stream,
+        force_terminal=None if terminal else False,
+        color_system="auto" if terminal else None,
+        width=None if terminal else _PLAIN_WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=not terminal,
+    )
+    _line(console, Text(report.title, style="bold"))
+    _line(console, Text(_settings(report.settings), style="dim"))
+    for section in report.sections:
+        if section.title:
+            _line(console, Text(f"\n{section.title}", style="bold"))
+        for label, value in section.facts:
+            _line(console, Text(f"{label}: {written(value)}"))
+        for grid in section.grids:
+            _line(console, Text(f"\n{grid.title}"))
+            for table in _tables(grid, console):
+                console.print(table, soft_wrap=False, crop=False, no_wrap=not terminal)
+        for line in section.lines:
+            _line(console, Text(line))
+        for check in section.checks:
+            _check(console, check)
+
+
+def to_text(report: Report) -> bytes:
+    """Return the report as it reads outside a terminal, in UTF-8."""
+    stream = io.StringIO()
+    render(report, stream)
+    return stream.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _line(console: Console, text: Text) -> None:
+    console.print(text, soft_wrap=not console.is_terminal)
+
+
+def _settings(settings: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{key} {_value(value)}" for key, value in settings.items() if key != "command"
+    )
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict) and "name" in value:
+        rest = ", ".join(f"{k}={_value(v)}" for k, v in value.items() if k != "name")
+        return f"{value['name']}({rest})" if rest else str(value["name"])
+    if isinstance(value, dict):
+        return f"given ({', '.join(value)})"
+    if isinstance(value, list):
+        if value and isinstance(value[0], list):
+            return f"{len(value)} x {len(value[0])} values"
+        if len(value) > 8:
+            return f"({len(value)} values)"
+        return f"[{', '.join(_value(v) for v in value)}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _check(console: Console, check: Check) -> None:
+    text = Text(f"\n{check.verdict.upper()}", style=_STYLES[check.verdict])
+    text.append(f"  {check.claim}", style="default")
+    _line(console, text)
+    bits = "bit-identical" if check.identical else "not bit-identical"
+    against = "within" if check.difference <= check.tolerance else "above"
+    evidence = f"largest difference {check.difference:.3g}, {against} the tolerance "
+    if check.difference != check.difference:
+        evidence = "largest difference is not a number; the tolerance is "
+    _line(console, Text(f"      {evidence}{check.tolerance:.3g}; {bits}"))
+    if check.reason:
+        _line(console, Text(f"      {check.reason}"))
+
+
+def _tables(grid: Grid, console: Console) -> Iterator[Table]:
+    """Cut a grid into tables of as many columns as fit, the label columns at the left of each."""
+    rows = grid.rows()
+    decimals = _decimals(grid, rows)
+    texts = [[written(cell, d) for cell, d in zip(row, decimals, strict=True)] for row in rows]
+    labels = [
+        _widest([name, *(label[i] for label in grid.labels)]) for i, name in enumerate(grid.index)
+    ]
+    widths = [_widest([name, *(row[j] for row in texts)]) for j, name in enumerate(grid.columns)]
+    room = console.width - sum(w + 3 for w in labels) - 1
+    numeric = [
+        all(isinstance(row[j], int | float | None) for row in rows)
+        for j in range(len(grid.columns))
+    ]
+    start = 0
+    while start < len(widths):
+        stop, used = start, 0
+        while stop < len(widths) and (stop == start or used + widths[stop] + 3 <= room):
+            used += widths[stop] + 3
+            stop += 1
+        yield _table(grid, texts, numeric, range(start, stop))
+        start = stop
+
+
+def _decimals(grid: Grid, rows: list[list[Cell]]) -> list[int]:
+    """Decimals per column: one number for a whole array, one of its own for any other column."""
+    if isinstance(grid.cells, np.ndarray):
+        return [common_decimals(cell for row in rows for cell in row)] * len(grid.columns)
+    return [common_decimals(row[j] for row in rows) for j in range(len(grid.columns))]
+
+
+def _table(grid: Grid, texts: list[list[str]], numeric: list[bool], columns: range) -> Table:
+    table = Table(box=box.SQUARE, header_style="bold", pad_edge=True, show_edge=True)
+    for name in grid.index:
+        table.add_column(Text(name), overflow="fold")
+    for j in columns:
+        table.add_column(
+            Text(grid.columns[j]),
+            justify="right" if numeric[j] else "left",
+            overflow="fold",
+            no_wrap=numeric[j],
+        )
+    for label, row in zip(grid.labels, texts, strict=True):
+        table.add_row(*(Text(part) for part in label), *(Text(row[j]) for j in columns))
+    return table
+
+
+def _widest(texts: Sequence[str]) -> int:
+    return max(cell_len(text) for text in texts)

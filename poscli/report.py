@@ -1,0 +1,188 @@
+"""What an experiment returns: facts, grids of cells, and checks that keep their evidence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from poscli.arrays import Array
+
+Cell = float | int | str | bool | None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A titled table: label columns first, then one cell per column.
+
+    index names the label columns; labels holds one tuple of labels per row; cells holds one
+    sequence of len(columns) cells per row, or is an array of that shape.
+    """
+
+    title: str
+    index: tuple[str, ...]
+    columns: tuple[str, ...]
+    labels: Sequence[tuple[str, ...]]
+    cells: Sequence[Sequence[Cell]] | Array
+
+    def rows(self) -> list[list[Cell]]:
+        """Return the cells as plain Python values, row by row."""
+        if isinstance(self.cells, np.ndarray):
+            return self.cells.tolist()  # type: ignore[no-any-return]
+        return [list(row) for row in self.cells]
+
+
+@dataclass(frozen=True)
+class Table:
+    """An array of two or more named, labelled axes: what csv and npy write.
+
+    titles, one per step of the leading axes, name the grids it is shown as.
+    """
+
+    name: str
+    axes: tuple[tuple[str, tuple[str, ...]], ...]
+    values: Array
+
+    def grid(self) -> Grid:
+        """Return the whole array as one grid, every axis but the last as a label column."""
+        labels = list(product(*(labels for _, labels in self.axes[:-1])))
+        last, columns = self.axes[-1]
+        return Grid(
+            self.name,
+            tuple(name for name, _ in self.axes[:-1]),
+            tuple(f"{last} {c}" for c in columns),
+            labels,
+            self.values.reshape(len(labels), len(columns)),
+        )
+
+    def grids(self) -> list[Grid]:
+        """Return one grid per step of the leading axes, for reading."""
+        (rows, row_labels), (last, columns) = self.axes[-2:]
+        leading = self.axes[:-2]
+        steps = product(*(range(len(labels)) for _, labels in leading))
+        shown = []
+        for step in steps:
+            names = [f"{axis} {labels[i]}" for (axis, labels), i in zip(leading, step, strict=True)]
+            shown.append(
+                Grid(
+                    ", ".join([self.name, *names]),
+                    (rows,),
+                    tuple(f"{last} {columns[0]}" if i == 0 else c for i, c in enumerate(columns)),
+                    [(label,) for label in row_labels],
+                    self.values[step],
+                )
+            )
+        return shown
+
+
+class Verdict(StrEnum):
+    """How a check came out."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_INFORMATIVE = "not informative"
+    UNDEFINED = "undefined"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim about two arrays, with the evidence for its verdict.
+
+    expected is "equal" or "different"; difference is the largest absolute difference and
+    tolerance what rounding alone can explain; identical says whether every bit agrees. reason
+    says what to make of it, and is never empty unless the verdict is pass or fail.
+    """
+
+    claim: str
+    expected: str
+    difference: float
+    tolerance: float
+    identical: bool
+    verdict: Verdict
+    reason: str = ""
+
+
+def check(
+    claim: str,
+    one: Array,
+    other: Array,
+    *,
+    expected: str,
+    tolerance: float,
+    uninformative: str = "",
+    reason: str = "",
+) -> Check:
+    """Hold two arrays of one shape against each other.
+
+    expected is "equal" or "different". uninformative, where not empty, says why the comparison
+    cannot prove anything. NaN in either array makes the verdict undefined, never a pass.
+    """
+    difference = largest_difference(one, other)
+    identical = one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    if np.isnan(difference):
+        verdict, reason = Verdict.UNDEFINED, "a value is not a number, so nothing can be said"
+    elif uninformative:
+        verdict, reason = Verdict.NOT_INFORMATIVE, uninformative
+    elif (difference <= tolerance) == (expected == "equal"):
+        verdict = Verdict.PASS
+    else:
+        verdict = Verdict.FAIL
+    return Check(claim, expected, difference, tolerance, identical, verdict, reason)
+
+
+def largest_difference(one: Array, other: Array) -> float:
+    """Return the largest absolute difference of two arrays of one shape; NaN if any entry is NaN.
+
+    Equal infinities differ by 0. Empty arrays differ by 0.
+    """
+    if one.size == 0:
+        return 0.0
+    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    with np.errstate(invalid="ignore"):
+        return float(np.max(np.where(a == b, 0.0, np.abs(a - b))))
+
+
+def tolerance(terms: int, scale: float, dtype: Any) -> float:
+    """Return what rounding can explain: one unit of the dtype per term summed, times the size.
+
+    terms is how many products the longest sum holds and scale the largest magnitude in it.
+    """
+    return float(terms * np.finfo(dtype).eps * max(scale, 1.0))
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled part of a report."""
+
+    title: str = ""
+    facts: Sequence[tuple[str, Cell]] = ()
+    grids: Sequence[Grid] = ()
+    checks: Sequence[Check] = ()
+    lines: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of one experiment.
+
+    settings are the resolved values it ran with. result is what --format csv writes, array what
+    --format npy writes where the command has one.
+    """
+
+    title: str
+    settings: dict[str, Any]
+    sections: Sequence[Section]
+    result: Grid
+    array: Array | None = field(default=None)
+
+    @property
+    def checks(self) -> list[Check]:
+        """Every check of every section, in order."""
+        return [c for section in self.sections for c in section.checks]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check came out as expected; a check that proves nothing did not."""
+        return all(c.verdict is Verdict.PASS for c in self.checks)

@@ -1,0 +1,145 @@
+"""Learned absolute positions: a table with one trained row per position, and no row after it.
+
+Source: Gehring et al. 2017 (arXiv 1705.03122), section 3.1; as in GPT-2, 1024 rows of width 768
+drawn from a normal distribution of standard deviation 0.02.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from poscli.arrays import Array
+from poscli.errors import PoscliError
+from poscli.files import load_array
+from poscli.schemes.base import Additive, Beyond, position_labels
+from poscli.settings import FilePath
+
+
+class Learned(Additive):
+    """Rows drawn from a seeded normal distribution, or the rows given as table."""
+
+    name: Literal["learned"] = "learned"
+    summary: ClassVar[str] = "one trained row per position, and none past the last"
+    source: ClassVar[str] = "Gehring 2017, section 3.1; GPT-2"
+
+    rows: int = Field(1024, ge=1, le=2**20, description="rows to draw, one per position")
+    std: float = Field(0.02, ge=0, description="standard deviation of the drawn rows")
+    seed: int = Field(0, ge=0, description="seed of the drawn rows")
+    table: list[list[float]] | FilePath | None = Field(
+        None, description="the rows themselves, or the name of a .npy file that holds them"
+    )
+    _given: Array | None = PrivateAttr(None)
+
+    @model_validator(mode="after")
+    def _take_table(self) -> Self:
+        if self.table is None:
+            return self
+        unused = sorted({"rows", "std", "seed"} & self.model_fields_set)
+        if unused:
+            raise PoscliError(
+                f"learned draws no rows when a table is given, so {unused[0]!r} has no use; "
+                "remove one of the two"
+            )
+        if isinstance(self.table, str):
+            self._given = load_array(Path(self.table), dimensions=2)
+        elif len({len(row) for row in self.table}) != 1 or not self.table[0]:
+            raise PoscliError("learned needs a table whose rows all have the same width")
+        else:
+            self._given = np.array(self.table)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _only_what_is_used(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        unused = {"table"} if self.table is None else {"rows", "std", "seed"}
+        return {key: value for key, value in whole(self).items() if key not in unused}
+
+    @property
+    def limit(self) -> int:
+        return self.rows if self._given is None else len(self._given)
+
+    def trained_at(self, length: int) -> Self:
+        if self.table is not None or "rows" in self.model_fields_set:
+            return self
+        return self.model_copy(update={"rows": length})
+
+    def parameters(self, width: int, heads: int) -> int:
+        return self.limit * width
+
+    def check_width(self, width: int, heads: int) -> None:
+        if self._given is not None and self._given.shape[1] != width:
+            raise PoscliError(
+                f"learned was given rows of width {self._given.shape[1]}; the width asked for is "
+                f"{width}"
+            )
+
+    def check_positions(self, positions: Array) -> None:
+        whole = positions[positions % 1 != 0]
+        if whole.size:
+            raise PoscliError(
+                f"learned has rows for whole positions only; got position {whole[0]:g}"
+            )
+        outside = positions[(positions < 0) | (positions >= self.limit)]
+        if outside.size:
+            position = int(outside[0])
+            place = f", the {ordinal(position + 1)}" if position > 0 else ""
+            raise PoscliError(
+                f"learned has {self.limit} rows, 0 to {self.limit - 1}; position {position}"
+                f"{place}, is not one of them"
+            )
+
+    def vectors(self, positions: Array, width: int) -> Array:
+        self.check_width(width, 1)
+        self.check_positions(positions)
+        index = positions.astype(np.int64)
+        if self._given is not None:
+            return self._given[index]
+        needed = int(index.max(initial=-1)) + 1
+        drawn = np.random.default_rng(self.seed).normal(0.0, self.std, (needed, width))
+        return drawn[index]
+
+    def steps(self, positions: Array, width: int, heads: int) -> list[str]:
+        rows = self.vectors(positions, width).tolist()
+        return [
+            f"position {p}: row {p} of {self.limit} = [{', '.join(f'{v:.6g}' for v in row)}]"
+            for p, row in zip(position_labels(positions), rows, strict=True)
+        ]
+
+    def beyond(self, trained: int, lengths: Sequence[int], width: int, heads: int) -> Beyond:
+        cells = [
+            ("trained" if n <= trained else "rows never trained")
+            if n <= self.limit
+            else f"no row for position {self.limit}"
+            for n in lengths
+        ]
+        missing = [n for n in lengths if n > self.limit]
+        facts: list[tuple[str, int | str]] = [
+            ("rows", self.limit),
+            ("parameters", f"{self.limit} x {width} = {self.parameters(width, heads):,}"),
+        ]
+        if missing:
+            facts.append(
+                (
+                    "first missing position",
+                    f"{self.limit}, the {ordinal(self.limit + 1)} of a table of {self.limit} rows",
+                )
+            )
+        return Beyond(cells, facts=facts)
+
+
+def ordinal(n: int) -> str:
+    """Write a number as a place in a row.
+
+    >>> ordinal(1025), ordinal(11), ordinal(2)
+    ('1,025th', '11th', '2nd')
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(n % 10 if n % 100 not in (11, 12, 13) else 0, "th")
+    return f"{n:,}{ending}"

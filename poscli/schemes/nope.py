@@ -1,0 +1,17 @@
+"""No positional encoding: the control of every experiment.
+
+Source: Kazemnejad et al. 2023 (arXiv 2305.19466), where it is called NoPE.
+"""
+
+from typing import ClassVar, Literal
+
+from poscli.schemes.base import Scheme
+
+
+class NoPE(Scheme):
+    """Nothing is added, turned or biased. Without a mask attention cannot see order."""
+
+    name: Literal["none"] = "none"
+    summary: ClassVar[str] = "no positions at all (NoPE): the control"
+    source: ClassVar[str] = "Kazemnejad 2023"
+    sees_order: ClassVar[bool] = False

@@ -1,0 +1,48 @@
+"""The base of every scheme and config: frozen, strict, and helpful about unknown keys."""
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, model_validator
+
+from poscli.errors import PoscliError, nearest
+
+
+def _beside_config(name: str, info: ValidationInfo) -> str:
+    return str(Path((info.context or {}).get("folder", "")) / name)
+
+
+FilePath = Annotated[str, AfterValidator(_beside_config)]
+"""The name of a file; in a config file it is taken from the folder that the config is in."""
+
+
+def union(kinds: Iterable[type[BaseModel]]) -> Any:
+    """Return the type that admits any of the kinds."""
+    return reduce(or_, kinds)
+
+
+class Settings(BaseModel):
+    """A set of named, typed values. Its fields are its schema; nothing else is accepted."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            for key in given:
+                if key not in cls.model_fields:
+                    hint = nearest(str(key), cls.model_fields)
+                    raise PoscliError(f"{cls.title()} has no setting {str(key)!r}; {hint}")
+        return given
+
+    @classmethod
+    def title(cls) -> str:
+        """The name under which a user knows this set of settings."""
+        name = cls.model_fields.get("name") or cls.model_fields.get("command")
+        return str(name.default) if name else cls.__name__
