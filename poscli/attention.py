@@ -85,16 +85,23 @@ class Model:
         x = scheme.add(x, positions)
         q, k, v = (self._split(x @ w) for w in (self.queries, self.keys, self.values))
         q, k = scheme.rotate(q, positions), scheme.rotate(k, positions)
-        scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1]).astype(x.dtype)
-        scores = scores + scheme.bias(q, k, positions, positions)
-        if mask is not None:
-            scores = np.where(mask, scores, -np.inf).astype(x.dtype)
-        weights = softmax(scores)
-        outputs = (weights @ v).swapaxes(0, 1).reshape(x.shape[0], -1)
-        return Attention(scores, weights, outputs)
+        return attention(q, k, v, scheme.bias(q, k, positions, positions), mask)
 
     def _split(self, x: Array) -> Array:
         return x.reshape(x.shape[0], self.heads, -1).swapaxes(0, 1)
+
+
+def attention(q: Array, k: Array, v: Array, bias: Array, mask: Array | None) -> Attention:
+    """Queries (h, n, k), keys (h, m, k), values (h, m, k), bias (h, n, m), mask (n, m).
+
+    softmax(q k / sqrt(k) + bias) v: Vaswani 2017, equation 1. Heads are laid side by side.
+    """
+    scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1]).astype(q.dtype) + bias
+    if mask is not None:
+        scores = np.where(mask, scores, np.asarray(-np.inf, scores.dtype))
+    weights = softmax(scores)
+    outputs = (weights @ v).swapaxes(0, 1).reshape(q.shape[1], -1)
+    return Attention(scores, weights, outputs)
 
 
 def softmax(scores: Array) -> Array:

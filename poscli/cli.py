@@ -47,6 +47,8 @@ class Group(TyperGroup):
             status = _fail(error.format_message())
         except KeyboardInterrupt:
             status = 130
+        if status == 1 and {"--show-completion", "--install-completion"} & set(sys.argv):
+            typer.echo("name the shell instead: _POSCLI_COMPLETE=source_bash poscli", err=True)
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -56,7 +58,12 @@ class Command(TyperCommand):
     ignore_unknown_options = True
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        options = {name: o for o in self.params if o.param_type_name == "option" for name in o.opts}
+        options = {
+            name: option
+            for option in self.get_params(ctx)
+            if option.param_type_name == "option"
+            for name in option.opts
+        }
         value_follows = False
         for arg in args:
             if arg == "--":
@@ -346,5 +353,6 @@ def _show(report: Report, output: Format | None, out: Path | None) -> int:
 
 
 def _fail(message: str) -> int:
-    typer.echo(f"poscli: {' '.join(message.split())}", err=True)
+    if message:
+        typer.echo(f"poscli: {' '.join(message.split())}", err=True)
     return 2

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from poscli import yaml_core
-from poscli.errors import PoscliError, nearest
+from poscli.errors import PoscliError, UnknownKeyError, nearest
 from poscli.files import LARGEST_TEXT, read_bytes
 from poscli.schemes import SCHEMES
 from poscli.settings import Settings
@@ -38,19 +38,21 @@ def resolve(
     if file is not None:
         values, origins = _read_file(file)
     given = {key: pair for key, pair in (flags or {}).items() if pair[1] is not None}
-    named = [key for key in ("scheme", "schemes") if key in given]
+    named = sorted({"scheme", "schemes"} & given.keys())
     for key in named:
         option, value = given.pop(key)
         _put(values, origins, key, value, option)
-    for assignment in assignments:
-        key, value = _parse_assignment(assignment)
-        if key in named:
+    settings = [(*_parse_assignment(text), "--set") for text in assignments]
+    settings += [(key, value, option) for key, (option, value) in given.items()]
+    for key, value, option in settings:
+        if option == "--set" and key in named:
             raise PoscliError(f"--set {key} and {origins[(key,)]} both name it; give one")
         if key not in kind.model_fields and "." not in key and "scheme" in kind.model_fields:
             key = f"scheme.{key}"
-        _put(values, origins, key, value, f"--set {key}")
-    for key, (option, value) in given.items():
-        _put(values, origins, key, value, option)
+        if key.startswith("scheme.") and "scheme" not in values:
+            default = kind.model_fields["scheme"].get_default(call_default_factory=True)
+            values["scheme"] = default.name
+        _put(values, origins, key, value, f"--set {key}" if option == "--set" else option)
     return build(kind, values, file, origins)
 
 
@@ -136,9 +138,11 @@ def _one_line(error: ValidationError, origins: Origins, file: str) -> str:
     errors = error.errors()
     first = errors[0]
     path = tuple(part for part in first["loc"] if not _is_tag(part, first["loc"]))
+    cause = first.get("ctx", {}).get("error")
+    unknown = (*path, cause.key) if isinstance(cause, UnknownKeyError) else path
     key = ".".join(str(part) for part in path)
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    where = _origin(path, origins) or file
+    where = _origin(unknown, origins) or file
     parts = [where] if where else []
     if key and not where.startswith("--"):
         parts.append(key)

@@ -11,6 +11,14 @@ class PoscliError(ValueError):
     """
 
 
+class UnknownKeyError(PoscliError):
+    """A key that is no setting of what it was given to."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
 def nearest(word: str, allowed: Iterable[str]) -> str:
     """Name the closest allowed word and the whole choice, for the end of an error message.
 

@@ -16,6 +16,8 @@ LARGEST_TEXT = 2**20
 
 def read_bytes(path: Path, limit: int) -> bytes:
     """Return a file's bytes; PoscliError where it is missing, no file, or larger than limit."""
+    if "\0" in str(path):
+        raise PoscliError(f"{str(path)!r} is not a file name")
     try:
         if not path.is_file():
             what = "is not a file" if path.exists() else "there is no such file"
@@ -24,9 +26,8 @@ def read_bytes(path: Path, limit: int) -> bytes:
         if size > limit:
             raise PoscliError(f"{path}: {size:,} bytes; files up to {limit:,} bytes are read")
         return path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a file name"
-        raise PoscliError(f"{path}: {reason}") from None
+    except OSError as error:
+        raise PoscliError(f"{path}: {error.strerror}") from None
 
 
 def read_text(path: Path) -> str:
@@ -82,19 +83,28 @@ def _header(path: Path, data: bytes) -> tuple[np.dtype, tuple[int, ...], bool, i
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that a reader never meets half of it; PoscliError where that fails."""
+    """Write a file so that a reader never meets half of it; PoscliError where that fails.
+
+    A link is followed; what is no plain file, such as a device or a pipe, is written to directly.
+    """
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            _replace(target, data)
     except (OSError, ValueError) as error:
         raise PoscliError(f"{path}: cannot be written: {_why(error)}") from None
+
+
+def _replace(target: Path, data: bytes) -> None:
+    mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-        mode = 0o666 & ~_umask()
-        os.chmod(name, path.stat().st_mode if path.exists() else mode)
-        os.replace(name, path)
-    except OSError as error:
-        raise PoscliError(f"{path}: cannot be written: {_why(error)}") from None
+        os.chmod(name, mode)
+        os.replace(name, target)
     finally:
         Path(name).unlink(missing_ok=True)
 

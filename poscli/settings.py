@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, model_validator
 
-from poscli.errors import PoscliError, nearest
+from poscli.errors import UnknownKeyError, nearest
 
 
 def _beside_config(name: str, info: ValidationInfo) -> str:
@@ -38,7 +38,9 @@ class Settings(BaseModel):
             for key in given:
                 if key not in cls.model_fields:
                     hint = nearest(str(key), cls.model_fields)
-                    raise PoscliError(f"{cls.title()} has no setting {str(key)!r}; {hint}")
+                    raise UnknownKeyError(
+                        f"{cls.title()} has no setting {str(key)!r}; {hint}", str(key)
+                    )
         return given
 
     @classmethod

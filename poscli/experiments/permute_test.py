@@ -296,15 +296,18 @@ def _entering(tokens: list[str], x: Array, order: Array, case: _Case) -> Grid:
     text, moved = (case.scheme.add(rows, positions) for rows in (x, x[order]))
     labels, rows = [], []
     for place, old in enumerate(order.tolist()):
-        labels += [(str(place), f"text: {tokens[place]}"), ("", f"re-ordered: {tokens[old]}")]
-        agrees = bool((text[place] == moved[place]).all())
-        rows += [[*text[place].tolist(), None], [*moved[place].tolist(), agrees]]
+        agrees = "agrees" if (text[place] == moved[place]).all() else "differs"
+        labels += [
+            (str(place), f"text: {tokens[place]}"),
+            (agrees, f"re-ordered: {tokens[old]}"),
+        ]
+        rows += [text[place], moved[place]]
     return Grid(
         f"X, what enters attention, in the text and in: {_written(tokens, order)}",
         ("place", "token"),
-        (*_dims(x), "agrees"),
+        _dims(x),
         labels,
-        rows,
+        np.array(rows),
     )
 
 

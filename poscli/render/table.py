@@ -5,6 +5,7 @@ the blocks fit 80 columns, nothing wraps and nothing is cut, whatever the enviro
 """
 
 import io
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
@@ -41,7 +42,8 @@ def render(report: Report, stream: TextIO) -> None:
         soft_wrap=not terminal,
     )
     _line(console, Text(report.title, style="bold"))
-    _line(console, Text(_settings(report.settings), style="dim"))
+    for line in textwrap.wrap(_settings(report.settings), _PLAIN_WIDTH, break_long_words=False):
+        _line(console, Text(line, style="dim"))
     for section in report.sections:
         if section.title:
             _line(console, Text(f"\n{section.title}", style="bold"))

@@ -1,0 +1,143 @@
+"""What counts as a proof about order."""
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import refused, run, run_json
+
+from poscli import permute_test
+
+WORDS = "a b c d e f g h i j k l"
+
+
+def checks(document: Any) -> list[tuple[str, str]]:
+    return [(s["title"], c["verdict"]) for s in document["sections"] for c in s["checks"]]
+
+
+def test_every_distinct_arrangement_but_the_text_itself() -> None:
+    labels = run_json("permute-test", "a b a c")["result"]["labels"]
+    want = set(permutations("abac")) - {tuple("abac")}
+    assert {tuple(label[0].split()) for label in labels} == want
+    assert len(labels) == len(want)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["dog"],
+        ["same same same"],
+        ["dog bites man", "--permutation", "0,1,2"],
+        ["dog bites man", "--against", "dog bites man"],
+        ["a b a", "--permutation", "2,1,0"],
+    ],
+)
+def test_what_proves_nothing_says_so(args: list[str]) -> None:
+    result = run("permute-test", *args)
+    assert result.status == 1
+    assert "PASS" not in result.out
+    assert "NOT INFORMATIVE" in result.out
+
+
+@pytest.mark.parametrize(
+    ("args", "want"),
+    [
+        (
+            ["she sees him", "--against", "he sees her"],
+            "not a re-ordering: the second text lacks 'him', 'she' and adds 'he', 'her'",
+        ),
+        (
+            ["a a b", "--against", "a b b"],
+            "not a re-ordering: the second text lacks 'a' and adds 'b'",
+        ),
+        (["a b", "--against", "a b c"], "not a re-ordering: the second text adds 'c'"),
+        (["a b c", "--permutation", "1,2,2"], "permutation must hold each of 0 to 2 once"),
+        (["a b c", "--permutation", "0,1"], "permutation must hold each of 0 to 2 once"),
+        (["a b", "--against", "b a", "--permutation", "1,0"], "give one"),
+        (["a b", "--file", "x"], "give a sentence, or a file"),
+        ([], "give a sentence, or a file"),
+        (["a b", "--heads", "3"], "heads must divide dim"),
+        (["a b", "--set", "mask=[[1,0],[0]]"], "mask must be 2 x 2"),
+        (["a b", "--unit", "sentence"], "expected 'word', 'char' or 'line'"),
+    ],
+)
+def test_what_cannot_run_is_refused(args: list[str], want: str) -> None:
+    assert want in refused("permute-test", *args)
+
+
+def test_repeated_words_are_matched_first_to_first() -> None:
+    document = run_json("permute-test", "the dog the man", "--against", "man the dog the")
+    assert document["result"]["labels"] == [["man the dog the", "3 0 1 2"]]
+    assert document["passed"] is True
+
+
+def test_a_sample_is_seeded_distinct_and_led_by_a_3_cycle() -> None:
+    one = run_json("permute-test", WORDS, "--samples", "50")["result"]["labels"]
+    assert one == run_json("permute-test", WORDS, "--samples", "50")["result"]["labels"]
+    assert one[0][1] == "1 2 0 3 4 5 6 7 8 9 10 11"
+    assert len({label[0] for label in one}) == len(one) == 50
+
+
+def test_matching_by_the_inverse_would_be_caught() -> None:
+    """Outputs of x[order] follow x's outputs [order]; a 3-cycle tells order from its inverse."""
+    report = permute_test(sentence="a b c", permutation=[1, 2, 0])
+    assert report.checks[0].difference < 1e-14
+    outputs = next(g for g in report.sections[1].grids if g.title.startswith("Outputs"))
+    cells = np.array(outputs.rows())
+    inverse = cells[::2][[2, 0, 1]]
+    assert np.abs(cells[1::2] - inverse).max() > 0.01
+
+
+def test_a_mask_is_named_as_the_reason() -> None:
+    document = run_json("permute-test", "a b c", "--scheme", "none", "--causal")
+    masked = document["sections"][2]
+    assert masked["title"] == "No positions, causal mask"
+    assert masked["checks"][0]["verdict"] == "pass"
+    assert masked["checks"][0]["expected"] == "different"
+    assert masked["checks"][0]["reason"].startswith("the mask is the reason")
+
+
+def test_under_a_mask_nothing_is_claimed_for_the_scheme() -> None:
+    document = run_json("permute-test", "a b c", "--causal")
+    assert checks(document) == [
+        ("Control: no positions, no mask", "pass"),
+        ("Control: no positions, no mask", "pass"),
+        ("No positions, causal mask", "pass"),
+        ("sinusoidal, no mask", "pass"),
+    ]
+
+
+def test_a_mask_that_is_the_same_for_every_order_is_no_reason() -> None:
+    document = run_json("permute-test", "a b", "--scheme", "none", "--set", "mask=[[1,1],[1,1]]")
+    check = document["sections"][2]["checks"][0]
+    assert (check["expected"], check["verdict"]) == ("equal", "pass")
+
+
+def test_alibi_without_a_mask_does_not_see_a_reversal() -> None:
+    result = run("permute-test", "dog bites man", "--against", "man bites dog", "--scheme", "alibi")
+    assert result.status == 1
+    assert "FAIL  outputs do not follow their tokens" in result.out
+    assert "this scheme gives the re-ordered text the same scores" in result.out
+
+
+@pytest.mark.parametrize(
+    ("unit", "text", "count"), [("char", "abc", 3), ("line", "one two\nthree\n\nfour", 3)]
+)
+def test_units(tmp_path: Any, unit: str, text: str, count: int) -> None:
+    file = tmp_path / "text"
+    file.write_text(text)
+    document = run_json("permute-test", "--file", str(file), "--unit", unit)
+    assert document["sections"][0]["facts"]["tokens"] == count
+
+
+def test_a_word_has_one_vector_whatever_stands_around_it() -> None:
+    def vector(sentence: str) -> Any:
+        rows = run_json("encode", sentence, "--scheme", "none")["result"]
+        return rows["cells"][[label[1] for label in rows["labels"]].index("cat")]
+
+    assert vector("cat") == vector("the cat sat")
+    assert (
+        vector("cat")
+        != run_json("encode", "cat", "--scheme=none", "--seed=1")["result"]["cells"][0]
+    )
