@@ -16,7 +16,7 @@ help: ## list every target
 setup: .venv/installed ## build the virtual environment and install poscli into it
 
 .venv/installed: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("poscli needs Python 3.11 or newer" * (sys.version_info < (3, 11)))'
+	@$(PYTHON) -c 'import sys; sys.exit("poscli needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -m venv .venv
 	@echo "installing poscli into .venv"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
