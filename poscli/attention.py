@@ -81,10 +81,12 @@ class Model:
     def attend(
         self, x: Array, scheme: Scheme, positions: Array, mask: Array | None = None
     ) -> Attention:
-        """Token vectors (n, d) at positions (n,) -> scores, weights and outputs."""
+        """Token vectors (n, d) at places (n,) of a sequence -> scores, weights and outputs."""
+        scheme = scheme.for_length(int(positions.max()) + 1)
+        positions = scheme.coordinates(positions)
         x = scheme.add(x, positions)
         q, k, v = (self._split(x @ w) for w in (self.queries, self.keys, self.values))
-        q, k = scheme.rotate(q, positions), scheme.rotate(k, positions)
+        q, k = scheme.rotate(q, positions), scheme.rotate_keys(k, positions)
         return attention(q, k, v, scheme.bias(q, k, positions, positions), mask)
 
     def _split(self, x: Array) -> Array:

@@ -38,17 +38,21 @@ def powers(base: float, exponents: Iterable[Fraction]) -> tuple[Decimal, ...]:
 def angles(positions: Array, frequencies: Frequencies) -> Array:
     """Return the unreduced angles in radians, shape (n, pairs), for showing.
 
+    positions are (n,), or (n, pairs) where each pair has one of its own.
+
     Use cos_sin for computing: far from 0 a float64 angle has already lost digits.
     """
-    return np.multiply.outer(np.asarray(positions, np.float64), _floats(frequencies))
+    return _by_pair(positions) * _floats(frequencies)
 
 
 def cos_sin(positions: Array, frequencies: Frequencies) -> tuple[Array, Array]:
     """Return cos and sin of position * frequency, each of shape (n, pairs) in float64.
 
+    positions are (n,), or (n, pairs) where each pair has one of its own.
+
     The absolute error stays near one unit of 2**-53 for every position below 2**53.
     """
-    p = np.asarray(positions, np.float64)[:, None]
+    p = _by_pair(positions)
     scaled = p * _SPLITTER
     high = scaled - (scaled - p)
     total = np.zeros((p.shape[0], len(frequencies)))
@@ -76,6 +80,11 @@ def wavelengths(frequencies: Frequencies) -> Array:
     A pair that never turns has wavelength infinity.
     """
     return np.array([float(TWO_PI / w) if w else np.inf for w in frequencies])
+
+
+def _by_pair(positions: Array) -> Array:
+    p = np.asarray(positions, np.float64)
+    return p if p.ndim == 2 else p[:, None]
 
 
 def _floats(frequencies: Frequencies) -> Array:

@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from poscli import Alibi, Learned, NoPE, Rope, Scheme, Sinusoidal
 from poscli.schemes import SCHEMES
-from poscli.schemes.base import Additive, Rotary, ScoreBias
+from poscli.schemes.additive import Additive
+from poscli.schemes.rotary import Rotary
+from poscli.schemes.score_bias import ScoreBias
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(5, 8))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from poscli.phase import TWO_PI, cos_sin
-from poscli.schemes.base import ladder
+from poscli.schemes.turns import ladder
 
 UNIT = 2.0**-53
 

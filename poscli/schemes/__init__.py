@@ -2,12 +2,14 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
+from poscli.errors import PoscliError, nearest
 from poscli.schemes.alibi import Alibi
 from poscli.schemes.base import Scheme
 from poscli.schemes.learned import Learned
 from poscli.schemes.nope import NoPE
+from poscli.schemes.presets import PRESETS
 from poscli.schemes.rope import Rope
 from poscli.schemes.sinusoidal import Sinusoidal
 from poscli.settings import union
@@ -26,17 +28,37 @@ def every_scheme() -> list[Scheme]:
     return [kind.model_validate({}) for kind in SCHEMES.values()]
 
 
-def _from_name(given: Any) -> Any:
-    return {"name": given} if isinstance(given, str) else given
+def expand(given: Any) -> Any:
+    """Turn the short forms of a scheme, its name or a preset, into a mapping of its settings.
+
+    >>> expand({"preset": "llama", "base": 500000.0})
+    {'name': 'rope', 'pairing': 'half', 'base': 500000.0}
+    """
+    if isinstance(given, str):
+        return {"name": given}
+    if not isinstance(given, dict) or "preset" not in given:
+        return given
+    preset, own = given["preset"], {k: v for k, v in given.items() if k != "preset"}
+    known = [p for p, values in PRESETS.items() if own.get("name") in (None, values["name"])]
+    if preset not in known:
+        whose = f" of {own['name']}" if own.get("name") else ""
+        raise PoscliError(f"there is no preset {preset!r}{whose}; {nearest(str(preset), known)}")
+    return {**PRESETS[preset], **own}
 
 
-__all__ = ["SCHEMES", "AnyScheme", "Scheme", "every_scheme"]
+__all__ = ["PRESETS", "SCHEMES", "AnyScheme", "Scheme", "every_scheme"]
 
 if TYPE_CHECKING:
     AnyScheme = Scheme
 else:
     _Union = Annotated[union(SCHEMES.values()), Field(discriminator="name")]
+
+    class _Preset(BaseModel):
+        """A preset, by name, and settings that differ from it."""
+
+        preset: Literal[tuple(PRESETS)]
+
     AnyScheme = Annotated[
         _Union,
-        BeforeValidator(_from_name, json_schema_input_type=Literal[tuple(SCHEMES)] | _Union),
+        BeforeValidator(expand, json_schema_input_type=Literal[tuple(SCHEMES)] | _Union | _Preset),
     ]

@@ -20,7 +20,8 @@ from pydantic import (
 from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.files import load_array
-from poscli.schemes.base import Additive, Beyond, position_labels
+from poscli.schemes.additive import Additive
+from poscli.schemes.base import Beyond, position_labels
 from poscli.settings import FilePath
 
 
@@ -30,6 +31,8 @@ class Learned(Additive):
     name: Literal["learned"] = "learned"
     summary: ClassVar[str] = "one trained row per position, and none past the last"
     source: ClassVar[str] = "Gehring 2017, section 3.1; GPT-2"
+    formula: ClassVar[str] = "row p of a table of trained rows"
+    users: ClassVar[str] = "GPT-2, BERT, RoBERTa, OPT, BART, ViT, CLIP"
 
     rows: int = Field(1024, ge=1, le=2**20, description="rows to draw, one per position")
     std: float = Field(0.02, ge=0, description="standard deviation of the drawn rows")
@@ -82,6 +85,7 @@ class Learned(Additive):
             )
 
     def check_positions(self, positions: Array) -> None:
+        super().check_positions(positions)
         whole = positions[positions % 1 != 0]
         if whole.size:
             raise PoscliError(

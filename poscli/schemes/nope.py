@@ -14,4 +14,6 @@ class NoPE(Scheme):
     name: Literal["none"] = "none"
     summary: ClassVar[str] = "no positions at all (NoPE): the control"
     source: ClassVar[str] = "Kazemnejad 2023"
+    formula: ClassVar[str] = "x, q, k and the scores stay as they are"
+    users: ClassVar[str] = "the NoPE layers of Llama 4, SmolLM3 and Cohere 2; Jamba"
     sees_order: ClassVar[bool] = False

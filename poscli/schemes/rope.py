@@ -15,16 +15,9 @@ from pydantic import Field
 from poscli.arrays import Array
 from poscli.phase import TWO_PI, Frequencies, cos_sin
 from poscli.report import Check, Grid, check, tolerance
-from poscli.schemes.base import (
-    Beyond,
-    Rotary,
-    angle_cells,
-    ladder,
-    position_labels,
-    refuse_width,
-    unfinished_pairs,
-    wavelength_grid,
-)
+from poscli.schemes.base import Beyond
+from poscli.schemes.rotary import Rotary, require_even
+from poscli.schemes.turns import ladder
 
 
 class Rope(Rotary):
@@ -33,6 +26,10 @@ class Rope(Rotary):
     name: Literal["rope"] = "rope"
     summary: ClassVar[str] = "queries and keys turned by the position (RoPE)"
     source: ClassVar[str] = "Su 2021, section 3.2.2"
+    formula: ClassVar[str] = "pair i of d/2 turns by p * base^(-2i/d)"
+    users: ClassVar[str] = (
+        "half: Llama, Mistral, Qwen, Gemma, GPT-NeoX; adjacent: GPT-J, GLM, Cohere"
+    )
 
     base: float = Field(10000.0, gt=1, description="the slowest pair turns about 1/base per step")
     pairing: Literal["adjacent", "half"] = Field(
@@ -40,8 +37,7 @@ class Rope(Rotary):
     )
 
     def check_width(self, width: int, heads: int) -> None:
-        if width < 2 or width % 2:
-            raise refuse_width("rope", "an even head width of 2 or more: it turns pairs", width)
+        require_even("rope", width)
 
     def frequencies(self, width: int) -> Frequencies:
         return ladder(self.base, width)
@@ -50,62 +46,14 @@ class Rope(Rotary):
         i = np.arange(width // 2)
         return (2 * i, 2 * i + 1) if self.pairing == "adjacent" else (i, i + width // 2)
 
-    def steps(self, positions: Array, width: int, heads: int) -> list[str]:
-        self.check_width(width, heads)
-        frequencies = self.frequencies(width)
-        first, second = self.pairs(width)
-        cos, sin = cos_sin(positions, frequencies)
-        lines = []
-        for row, p in enumerate(position_labels(positions)):
-            lines.append(f"position {p}")
-            for i, w in enumerate(frequencies):
-                a, b = first[i], second[i]
-                angle = float(positions[row]) * float(w)
-                c, s = f"{cos[row, i]:.6g}", f"{sin[row, i]:.6g}"
-                lines += [
-                    f"  pair {i} = columns {a} and {b}: {self.base:g}^(-{2 * i}/{width}) = "
-                    f"{float(w):.6g} radians per position; angle {p} * {float(w):.6g} = "
-                    f"{angle:.6g} ({np.degrees(angle):.6g} degrees)",
-                    f"    new x{a} = x{a} * {c} - x{b} * {s}; new x{b} = x{b} * {c} + x{a} * {s}",
-                ]
-        return lines
+    def frequency_step(self, pair: int, width: int) -> str:
+        frequency = float(self.frequencies(width)[pair])
+        return f"{self.base:g}^(-{2 * pair}/{width}) = {frequency:.6g}"
 
-    def beyond(self, trained: int, lengths: Sequence[int], width: int, heads: int) -> Beyond:
-        head_width = self.table_width(width, heads)
-        frequencies = self.frequencies(head_width)
+    def beyond(self, trained: int, lengths: Sequence[int], dim: int, heads: int) -> Beyond:
+        found = super().beyond(trained, lengths, dim, heads)
         grid, compass = _compass(max(lengths))
-        return Beyond(
-            angle_cells(frequencies, trained, lengths),
-            facts=[
-                (
-                    "pairs without a full turn in training",
-                    f"{unfinished_pairs(frequencies, trained)} of {len(frequencies)}",
-                )
-            ],
-            grids=[wavelength_grid(frequencies, trained, lengths), grid],
-            checks=[self._offset_check(max(lengths), head_width), compass],
-        )
-
-    def _offset_check(self, longest: int, width: int) -> Check:
-        rng = np.random.default_rng(0)
-        query, key = rng.normal(size=(2, width))
-        offsets = np.array([0, 1, 3, min(17, longest - 1)])
-        near = self._scores(query, key, np.zeros_like(offsets), offsets)
-        starts = longest - 1 - offsets
-        far = self._scores(query, key, starts, starts + offsets)
-        scale = float(np.linalg.norm(query) * np.linalg.norm(key))
-        return check(
-            f"score(p, p + k) is the same at p = 0 and at the far end, {longest - 1}",
-            near,
-            far,
-            expected="equal",
-            tolerance=tolerance(width, scale, np.float64),
-        )
-
-    def _scores(self, query: Array, key: Array, at: Array, to: Array) -> Array:
-        queries = self.apply(np.tile(query, (len(at), 1)), at)
-        keys = self.apply(np.tile(key, (len(to), 1)), to)
-        return np.asarray((queries * keys).sum(axis=1))
+        return Beyond(found.cells, found.facts, [*found.grids, grid], [*found.checks, compass])
 
 
 def _compass(longest: int) -> tuple[Grid, Check]:

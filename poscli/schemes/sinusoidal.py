@@ -13,15 +13,9 @@ from pydantic import Field
 from poscli.arrays import Array
 from poscli.phase import Frequencies, cos_sin
 from poscli.report import Grid, check, tolerance
-from poscli.schemes.base import (
-    Additive,
-    Beyond,
-    angle_cells,
-    ladder,
-    position_labels,
-    unfinished_pairs,
-    wavelength_grid,
-)
+from poscli.schemes.additive import Additive
+from poscli.schemes.base import Beyond, position_labels
+from poscli.schemes.turns import angle_cells, ladder, unfinished_pairs, wavelength_grid
 
 _OFFSETS = (0, 1, 2, 3, 5, 8, 13)
 _SHOWN_WIDTH = 6
@@ -36,6 +30,8 @@ class Sinusoidal(Additive):
     name: Literal["sinusoidal"] = "sinusoidal"
     summary: ClassVar[str] = "sines and cosines of the position, interleaved"
     source: ClassVar[str] = "Vaswani 2017, section 3.5"
+    formula: ClassVar[str] = "dim 2i: sin(p / base^(2i/d)); dim 2i + 1: cos(p / base^(2i/d))"
+    users: ClassVar[str] = "the original Transformer; XLM, DistilBERT, Marian, Whisper, M2M100"
 
     base: float = Field(10000.0, gt=1, description="the slowest pair turns about 1/base per step")
 

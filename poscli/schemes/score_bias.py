@@ -1,0 +1,82 @@
+"""The third place: a number per head, query and key, added to the attention scores."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from poscli.arrays import Array
+from poscli.report import Grid, Table
+from poscli.schemes.base import Beyond, Scheme, position_labels
+
+
+class ScoreBias(Scheme):
+    """A scheme that adds a number per head, query and key to the attention scores.
+
+    One whose bias depends on the content is shown with queries and keys of ones.
+    """
+
+    place: ClassVar[str] = "attention scores"
+    applied: ClassVar[str] = ""
+
+    def size(self, length: int, width: int, heads: int) -> int:
+        return heads * length * length
+
+    def encoding(self, positions: Array, width: int, heads: int) -> Table:
+        self.check_positions(positions)
+        self.check_width(width, heads)
+        labels = position_labels(positions)
+        axes = (
+            ("head", tuple(str(h) for h in range(heads))),
+            ("query", labels),
+            ("key", labels),
+        )
+        return Table(
+            "B, added to each score", axes, self._shown(positions, positions, width, heads)
+        )
+
+    def score_step(self, value: float, head: int, query: float, key: float, heads: int) -> str:
+        """Write out how one number of the bias comes about."""
+        return f"{value:.6g}"
+
+    def steps(self, positions: Array, width: int, heads: int) -> list[str]:
+        bias = self._shown(positions, positions, width, heads)
+        labels = position_labels(positions)
+        return [
+            f"head {h}, query {labels[i]}, key {labels[j]}: "
+            + self.score_step(float(bias[h, i, j]), h, positions[i], positions[j], heads)
+            for h in range(heads)
+            for i in range(len(positions))
+            for j in range(len(positions))
+        ]
+
+    def beyond(self, trained: int, lengths: Sequence[int], dim: int, heads: int) -> Beyond:
+        longer = sorted({trained, *(n for n in lengths if n > trained)})
+        farthest = [self._farthest(length, dim // heads, heads) for length in longer]
+        bias = dict(zip(longer, farthest, strict=True))
+        return Beyond(
+            [
+                "trained" if n <= trained else f"bias {bias[n][0]:.6g} at distance {n - 1}"
+                for n in lengths
+            ],
+            grids=[
+                Grid(
+                    "Bias at the farthest distance",
+                    ("head",),
+                    tuple(f"at {length - 1}" for length in longer),
+                    [(str(h),) for h in range(heads)],
+                    np.column_stack(farthest),
+                )
+            ],
+        )
+
+    def _farthest(self, length: int, width: int, heads: int) -> Array:
+        """Return the bias of the last query on the first key, (heads,)."""
+        used = self.for_length(length)
+        query, key = (used.coordinates(np.array([p])) for p in (length - 1, 0))
+        return used._shown(query, key, width, heads)[:, 0, 0]
+
+    def _shown(self, queries: Array, keys: Array, width: int, heads: int) -> Array:
+        return self.bias(
+            np.ones((heads, len(queries), width)), np.ones((heads, len(keys), width)), queries, keys
+        )
