@@ -23,10 +23,11 @@ from poscli.experiments.compare import CompareConfig, compare
 from poscli.experiments.encode import EncodeConfig, encode
 from poscli.experiments.extrapolate import ExtrapolateConfig, extrapolate
 from poscli.experiments.permute_test import PermuteTestConfig, permute_test
+from poscli.experiments.schemes import list_schemes, show_scheme
 from poscli.files import write_whole
 from poscli.report import Report
 from poscli.schema import json_schema
-from poscli.schemes import SCHEMES
+from poscli.schemes import PRESETS, SCHEMES
 
 
 class Group(TyperGroup):
@@ -97,11 +98,15 @@ class Format(StrEnum):
     NPY = "npy"
 
 
+def _complete_preset(incomplete: str) -> list[str]:
+    return [name for name in PRESETS if name.startswith(incomplete)]
+
+
 def _complete_scheme(incomplete: str) -> list[str]:
     return [name for name in SCHEMES if name.startswith(incomplete)]
 
 
-_SCHEME_HELP = "NAME, or NAME:key=value,key=value"
+_SCHEME_HELP = "NAME, or NAME:key=value,key=value (preset=NAME is a key too)"
 _Config = Annotated[
     Path | None, typer.Option("--config", help="YAML file of settings.", show_default=False)
 ]
@@ -115,6 +120,14 @@ _FormatOption = Annotated[
 _Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead.")]
 _Scheme = Annotated[
     str | None, typer.Option("--scheme", help=_SCHEME_HELP, autocompletion=_complete_scheme)
+]
+_Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        help="What a library or model does, as in whisper; see poscli schemes.",
+        autocompletion=_complete_preset,
+    ),
 ]
 _SchemeList = Annotated[
     list[str] | None, typer.Argument(help=_SCHEME_HELP, autocompletion=_complete_scheme)
@@ -135,6 +148,7 @@ _Causal = Annotated[
 def encode_command(
     sentence: Annotated[str | None, typer.Argument(help="Words to encode as well.")] = None,
     scheme: _Scheme = None,
+    preset: _Preset = None,
     length: Annotated[
         int | None, typer.Option("--len", "--length", help="How many positions.")
     ] = None,
@@ -143,6 +157,9 @@ def encode_command(
     offset: Annotated[int | None, typer.Option("--offset", help="The first position.")] = None,
     positions: Annotated[
         str | None, typer.Option("--positions", help="0,5,9 or 0:8 (8 not included).")
+    ] = None,
+    grid: Annotated[
+        str | None, typer.Option("--grid", help="Rows and columns, as in 3,4, for several axes.")
     ] = None,
     heads: _Heads = None,
     vector: Annotated[
@@ -168,10 +185,12 @@ def encode_command(
         "scheme": ("--scheme", parse_scheme(scheme) if scheme is not None else None),
         "length": ("--len", length),
         "dim": ("--dim", dim),
+        "scheme.preset": ("--preset", preset),
         "scheme.base": ("--base", base),
         "offset": ("--offset", offset),
         "positions": ("--positions", positions),
         "heads": ("--heads", heads),
+        "grid": ("--grid", _parse_list(grid, "--grid")),
         "vector": ("--vector", _parse_list(vector, "--vector")),
         "input": ("--input", data),
         "dtype": ("--dtype", dtype),
@@ -292,6 +311,18 @@ def extrapolate_command(
     }
     settings = resolve(ExtrapolateConfig, config, assignments or (), flags)
     return _show(extrapolate(settings), output, out)
+
+
+@app.command("schemes", cls=Command, epilog="Example: poscli schemes rope")
+def schemes_command(
+    name: Annotated[
+        str | None, typer.Argument(help="One scheme.", autocompletion=_complete_scheme)
+    ] = None,
+    output: _FormatOption = None,
+    out: _Out = None,
+) -> int:
+    """List every scheme and preset, or show one scheme with its formula and settings."""
+    return _show(list_schemes() if name is None else show_scheme(name), output, out)
 
 
 @app.command("schema", cls=Command, epilog="Example: poscli schema > configs/schema.json")

@@ -49,6 +49,8 @@ def resolve(
             raise PoscliError(f"--set {key} and {origins[(key,)]} both name it; give one")
         if key not in kind.model_fields and "." not in key and "scheme" in kind.model_fields:
             key = f"scheme.{key}"
+        if key == "scheme.preset" and "scheme" not in values:
+            values["scheme"] = {}
         if key.startswith("scheme.") and "scheme" not in values:
             default = kind.model_fields["scheme"].get_default(call_default_factory=True)
             values["scheme"] = default.name

@@ -1,9 +1,10 @@
 """Positions as a user writes them."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
@@ -36,17 +37,47 @@ def parse_positions(given: Any) -> Any:
     return list(range(first, last))
 
 
+def _check_positions(given: Any) -> Any:
+    """Refuse what is neither numbers nor lists of as many numbers each."""
+    if not isinstance(given, list) or not given:
+        raise PoscliError("positions are a list of one number or more, or text such as 0:8")
+    axes = {len(p) if isinstance(p, list) else 0 for p in given}
+    if len(axes) > 1:
+        raise PoscliError("positions must all have the same number of axes")
+    for number in (n for p in given for n in (p if isinstance(p, list) else [p])):
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise PoscliError(f"positions are numbers, or lists of numbers; got {number!r}")
+        if not -LARGEST < number < LARGEST:
+            raise PoscliError(f"positions lie between -2^53 and 2^53; got {number}")
+    return given
+
+
+_SCHEMA = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": "number"}},
+        {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+    ]
+}
+
 Positions = Annotated[
-    list[Annotated[int | float, Field(gt=-LARGEST, lt=LARGEST)]],
-    Field(min_length=1),
-    BeforeValidator(parse_positions, json_schema_input_type=list[float] | str),
+    Any,
+    AfterValidator(_check_positions),
+    BeforeValidator(parse_positions),
+    WithJsonSchema(_SCHEMA),
 ]
+"""Positions as a user writes them: 0,5,9 or 0:8, a list of numbers, or a list of lists."""
 
 
-def as_array(positions: list[int | float]) -> Array:
-    """Return positions as int64 where all are whole, else as float64."""
+def as_array(positions: list[Any]) -> Array:
+    """Return positions as int64 where all are whole, else as float64: (n,) or (n, axes)."""
     array = np.array(positions, np.float64)
     return array.astype(np.int64) if (array % 1 == 0).all() else array
+
+
+def grid_positions(sizes: Sequence[int]) -> Array:
+    """Return every position of a grid, the last axis running fastest, (n, axes)."""
+    return np.indices(tuple(sizes)).reshape(len(sizes), -1).T
 
 
 def refuse_size(count: int, what: str) -> None:

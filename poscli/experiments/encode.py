@@ -1,7 +1,8 @@
 """encode: the numbers of one scheme, at the positions asked for."""
 
+from math import prod
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -9,10 +10,10 @@ from pydantic import Field, model_validator
 from poscli.arrays import Array, Precision, rounded
 from poscli.errors import PoscliError
 from poscli.files import load_array
-from poscli.positions import Positions, as_array, refuse_size
+from poscli.positions import Positions, as_array, grid_positions, refuse_size
 from poscli.report import Grid, Report, Section, Table
 from poscli.schemes import AnyScheme
-from poscli.schemes.base import position_labels
+from poscli.schemes.base import Scheme, position_labels
 from poscli.schemes.sinusoidal import Sinusoidal
 from poscli.settings import FilePath, Settings
 from poscli.words import embed, split
@@ -33,6 +34,9 @@ class EncodeConfig(Settings):
     length: int | None = Field(None, ge=1, description="how many positions; 8 if nothing says")
     offset: int = Field(0, gt=-(2**52), lt=2**52, description="the first position")
     positions: Positions | None = Field(None, description="the positions: 0,5,9 or a range 0:8")
+    grid: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=3)] | None = (
+        Field(None, description="every position of a grid: [rows, columns], for several axes")
+    )
     dim: int | None = Field(None, ge=1, le=2**16, description="vector width; 4 if nothing says")
     heads: int = Field(4, ge=1, le=2**10, description="heads, where each has values of its own")
     dtype: Precision = Field("float64", description="format the finished numbers are rounded to")
@@ -51,9 +55,10 @@ class EncodeConfig(Settings):
         data = [n for n in ("sentence", "vector", "input") if getattr(self, n) is not None]
         if len(data) > 1:
             raise PoscliError(f"{' and '.join(data)} are both data to encode; give one")
-        if self.positions is not None:
-            for name in sorted({"length", "offset"} & self.model_fields_set):
-                raise PoscliError(f"positions and {name} both say where; give one")
+        where = [n for n in ("positions", "grid") if getattr(self, n) is not None]
+        where += [n for n in ("length", "offset") if n in self.model_fields_set]
+        if len(where) > 1 and where != ["length", "offset"]:
+            raise PoscliError(f"{where[0]} and {where[1]} both say where; give one")
         if self.embeddings is not None and self.sentence is None:
             raise PoscliError("embeddings are vectors of a sentence's words; give a sentence")
         return self
@@ -61,9 +66,9 @@ class EncodeConfig(Settings):
 
 def encode(config: EncodeConfig) -> Report:
     """Return the encoding, and what it does to the data where there is any."""
-    scheme, heads = config.scheme, config.heads
+    heads = config.heads
     tokens, data = _data(config)
-    positions = _positions(config, data)
+    scheme, positions = _positions(config, data)
     width = _DEFAULT_WIDTH if config.dim is None else config.dim
     if data is not None:
         width = data.shape[1]
@@ -90,7 +95,7 @@ def encode(config: EncodeConfig) -> Report:
         if data is not None:
             lines += scheme.apply_steps(data, positions, tokens)
     return Report(
-        title=f"{config.scheme.name}: {scheme.summary}",
+        title=f"{scheme.name}: {scheme.summary}",
         settings=_resolved(config, positions, width),
         sections=[Section(grids=grids, lines=lines)],
         result=result,
@@ -113,22 +118,28 @@ def _data(config: EncodeConfig) -> tuple[list[str], Array | None]:
     return [], None
 
 
-def _positions(config: EncodeConfig, data: Array | None) -> Array:
+def _positions(config: EncodeConfig, data: Array | None) -> tuple[Scheme, Array]:
+    """Return the positions, and the scheme as it is used on a sequence that reaches them."""
     rows = None if data is None or config.vector is not None else len(data)
     if config.positions is not None:
         positions = as_array(config.positions)
+    elif config.grid is not None:
+        refuse_size(prod(config.grid), f"a grid of {config.grid}")
+        positions = grid_positions(config.grid)
     else:
         length = config.length or rows or _DEFAULT_LENGTH
         refuse_size(length, f"{length:,} positions")
         positions = np.arange(config.offset, config.offset + length)
     if rows is not None and len(positions) != rows:
         raise PoscliError(f"the data has {rows} rows, but there are {len(positions)} positions")
-    return positions
+    scheme = config.scheme.for_length(max(int(positions.max()) + 1, 1))
+    return scheme, scheme.coordinates(positions) if positions.ndim == 1 else positions
 
 
 def _resolved(config: EncodeConfig, positions: Array, width: int) -> dict[str, Any]:
     """Return the settings with everything filled in that the data or a default decided."""
-    where = {} if config.positions else {"length": len(positions), "offset": config.offset}
+    counted = config.positions is None and config.grid is None
+    where = {"length": len(positions), "offset": config.offset} if counted else {}
     given = config.model_dump(exclude={"explain", "length", "offset", "dim"}, exclude_none=True)
     return {**given, **where, "dim": width}
 
