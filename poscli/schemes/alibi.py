@@ -11,6 +11,7 @@ import numpy as np
 
 from poscli.arrays import Array
 from poscli.schemes.score_bias import ScoreBias
+from poscli.text import figure, plain
 
 
 class Alibi(ScoreBias):
@@ -30,7 +31,7 @@ class Alibi(ScoreBias):
 
     def score_step(self, value: float, head: int, query: float, key: float, heads: int) -> str:
         slope, distance = float(slopes(heads)[head]), abs(query - key)
-        return f"distance {distance:g}; -{slope:.6g} * {distance:g} = {value:.6g}"
+        return f"distance {plain(distance)}; -{figure(slope)} * {plain(distance)} = {figure(value)}"
 
 
 def slopes(heads: int) -> Array:

@@ -23,6 +23,7 @@ from poscli.files import load_array
 from poscli.schemes.additive import Additive
 from poscli.schemes.base import Beyond, position_labels
 from poscli.settings import FilePath
+from poscli.text import figure
 
 
 class Learned(Additive):
@@ -113,7 +114,7 @@ class Learned(Additive):
     def steps(self, positions: Array, width: int, heads: int) -> list[str]:
         rows = self.vectors(positions, width).tolist()
         return [
-            f"position {p}: row {p} of {self.limit} = [{', '.join(f'{v:.6g}' for v in row)}]"
+            f"position {p}: row {p} of {self.limit} = [{', '.join(f'{figure(v)}' for v in row)}]"
             for p, row in zip(position_labels(positions), rows, strict=True)
         ]
 

@@ -18,6 +18,7 @@ from poscli.report import Check, Grid, check, tolerance
 from poscli.schemes.base import Beyond
 from poscli.schemes.rotary import Rotary, require_even
 from poscli.schemes.turns import ladder
+from poscli.text import figure, plain
 
 
 class Rope(Rotary):
@@ -48,7 +49,7 @@ class Rope(Rotary):
 
     def frequency_step(self, pair: int, width: int) -> str:
         frequency = float(self.frequencies(width)[pair])
-        return f"{self.base:g}^(-{2 * pair}/{width}) = {frequency:.6g}"
+        return f"{plain(self.base)}^(-{2 * pair}/{width}) = {figure(frequency)}"
 
     def beyond(self, trained: int, lengths: Sequence[int], dim: int, heads: int) -> Beyond:
         found = super().beyond(trained, lengths, dim, heads)

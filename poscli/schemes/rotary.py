@@ -11,9 +11,10 @@ import numpy as np
 from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.phase import Frequencies, angles, cos_sin
-from poscli.report import Check, Table, check, tolerance
+from poscli.report import Check, Grid, Table, check, tolerance
 from poscli.schemes.base import Beyond, Scheme, named, position_labels
 from poscli.schemes.turns import angle_cells, unfinished_pairs, wavelength_grid
+from poscli.text import figure
 
 
 class Rotary(Scheme):
@@ -47,7 +48,7 @@ class Rotary(Scheme):
         return dim // heads
 
     def size(self, length: int, width: int, heads: int) -> int:
-        return 3 * length * width // 2
+        return length * width
 
     def cos_sin(self, positions: Array, width: int) -> tuple[Array, Array]:
         """Positions -> cos and sin as they multiply queries and keys, each (n, pairs)."""
@@ -79,28 +80,41 @@ class Rotary(Scheme):
                 a, b = float(x[n, first[i]]), float(x[n, second[i]])
                 lines.append(
                     f"{name}, columns {first[i]} and {second[i]}: "
-                    f"{a:.6g} * {c:.6g} - {b:.6g} * {s:.6g} = {a * c - b * s:.6g}; "
-                    f"{b:.6g} * {c:.6g} + {a:.6g} * {s:.6g} = {b * c + a * s:.6g}"
+                    f"{figure(a)} * {figure(c)} - {figure(b)} * {figure(s)} = "
+                    f"{figure(a * c - b * s)}; "
+                    f"{figure(b)} * {figure(c)} + {figure(a)} * {figure(s)} = "
+                    f"{figure(b * c + a * s)}"
                 )
         return lines
 
     def encoding(self, positions: Array, width: int, heads: int) -> Table:
         self.check_width(width, heads)
-        frequencies = self.frequencies(width)
-        shown = angles(self.per_pair(positions, width), frequencies)
+        cos, sin = self.cos_sin(positions, width)
         return Table(
             "R, the turn of each pair",
             (
-                ("part", ("angle", "cos", "sin")),
+                ("part", ("cos", "sin")),
                 ("position", position_labels(positions)),
-                ("pair", tuple(str(i) for i in range(len(frequencies)))),
+                ("pair", tuple(str(i) for i in range(cos.shape[1]))),
             ),
-            np.stack([shown, *self.cos_sin(positions, width)]),
+            np.stack([cos, sin]),
         )
+
+    def details(self, positions: Array, width: int) -> list[Grid]:
+        shown = angles(self.per_pair(positions, width), self.frequencies(width))
+        return [
+            Grid(
+                "Angle of each pair, in radians",
+                ("position",),
+                tuple(f"pair {i}" if i == 0 else str(i) for i in range(shown.shape[1])),
+                [(label,) for label in position_labels(positions)],
+                shown,
+            )
+        ]
 
     def frequency_step(self, pair: int, width: int) -> str:
         """Write out where the frequency of a pair comes from."""
-        return f"{float(self.frequencies(width)[pair]):.6g}"
+        return f"{figure(float(self.frequencies(width)[pair]))}"
 
     def steps(self, positions: Array, width: int, heads: int) -> list[str]:
         self.check_width(width, heads)
@@ -109,15 +123,15 @@ class Rotary(Scheme):
         cos, sin = self.cos_sin(positions, width)
         lines = []
         if self.attention_factor != 1.0:
-            lines.append(f"cos and sin are multiplied by {self.attention_factor:.6g}")
+            lines.append(f"cos and sin are multiplied by {figure(self.attention_factor)}")
         for row, p in enumerate(position_labels(positions)):
             lines.append(f"position {p}")
             for i in range(len(first)):
                 a, b, turn = first[i], second[i], float(angle[row, i])
-                c, s = f"{cos[row, i]:.6g}", f"{sin[row, i]:.6g}"
+                c, s = f"{figure(cos[row, i])}", f"{figure(sin[row, i])}"
                 lines += [
                     f"  pair {i} = columns {a} and {b}: {self.frequency_step(i, width)} radians "
-                    f"per position; angle {turn:.6g} ({np.degrees(turn):.6g} degrees)",
+                    f"per position; angle {figure(turn)} ({figure(np.degrees(turn))} degrees)",
                     f"    new x{a} = x{a} * {c} - x{b} * {s}; new x{b} = x{b} * {c} + x{a} * {s}",
                 ]
         return lines

@@ -8,6 +8,7 @@ import numpy as np
 from poscli.arrays import Array
 from poscli.report import Grid, Table
 from poscli.schemes.base import Beyond, Scheme, position_labels
+from poscli.text import figure
 
 
 class ScoreBias(Scheme):
@@ -37,7 +38,7 @@ class ScoreBias(Scheme):
 
     def score_step(self, value: float, head: int, query: float, key: float, heads: int) -> str:
         """Write out how one number of the bias comes about."""
-        return f"{value:.6g}"
+        return f"{figure(value)}"
 
     def steps(self, positions: Array, width: int, heads: int) -> list[str]:
         bias = self._shown(positions, positions, width, heads)
@@ -56,7 +57,7 @@ class ScoreBias(Scheme):
         bias = dict(zip(longer, farthest, strict=True))
         return Beyond(
             [
-                "trained" if n <= trained else f"bias {bias[n][0]:.6g} at distance {n - 1}"
+                "trained" if n <= trained else f"bias {figure(bias[n][0])} at distance {n - 1}"
                 for n in lengths
             ],
             grids=[

@@ -16,6 +16,7 @@ from poscli.report import Grid, check, tolerance
 from poscli.schemes.additive import Additive
 from poscli.schemes.base import Beyond, position_labels
 from poscli.schemes.turns import angle_cells, ladder, unfinished_pairs, wavelength_grid
+from poscli.text import figure, plain
 
 _OFFSETS = (0, 1, 2, 3, 5, 8, 13)
 _SHOWN_WIDTH = 6
@@ -47,11 +48,13 @@ class Sinusoidal(Additive):
             lines.append(f"position {p}")
             for j in range(width):
                 i, function = j // 2, ("sin", "cos")[j % 2]
-                divisor = f"{self.base:g}^({2 * i}/{width}) = {1 / float(frequencies[i]):.6g}"
+                divisor = (
+                    f"{plain(self.base)}^({2 * i}/{width}) = {figure(1 / float(frequencies[i]))}"
+                )
                 angle = float(positions[row]) * float(frequencies[i])
                 lines.append(
-                    f"  dim {j}: divisor {divisor}; angle {p} / {1 / float(frequencies[i]):.6g}"
-                    f" = {angle:.6g}; {function}({angle:.6g}) = {values[row, j]:.6g}"
+                    f"  dim {j}: divisor {divisor}; angle {p} / {figure(1 / float(frequencies[i]))}"
+                    f" = {figure(angle)}; {function}({figure(angle)}) = {figure(values[row, j])}"
                 )
         return lines
 
