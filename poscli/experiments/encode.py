@@ -71,6 +71,7 @@ def encode(config: EncodeConfig) -> Report:
             raise PoscliError(f"dim is {config.dim}, but the data has width {width}")
         if len(data) == 1:
             data = np.repeat(data, len(positions), axis=0)
+    positions = scheme.coordinates(positions)
     scheme.check_width(width, heads)
     scheme.check_positions(positions)
     refuse_size(
@@ -91,7 +92,7 @@ def encode(config: EncodeConfig) -> Report:
             lines += scheme.apply_steps(data, positions, tokens)
     return Report(
         title=f"{config.scheme.name}: {scheme.summary}",
-        settings=_resolved(config, positions, width),
+        settings=_resolved(config, len(positions), width),
         sections=[Section(grids=grids, lines=lines)],
         result=result,
         array=array,
@@ -126,9 +127,9 @@ def _positions(config: EncodeConfig, data: Array | None) -> Array:
     return positions
 
 
-def _resolved(config: EncodeConfig, positions: Array, width: int) -> dict[str, Any]:
+def _resolved(config: EncodeConfig, length: int, width: int) -> dict[str, Any]:
     """Return the settings with everything filled in that the data or a default decided."""
-    where = {} if config.positions else {"length": len(positions), "offset": config.offset}
+    where = {} if config.positions else {"length": length, "offset": config.offset}
     given = config.model_dump(exclude={"explain", "length", "offset", "dim"}, exclude_none=True)
     return {**given, **where, "dim": width}
 

@@ -292,7 +292,7 @@ def _shown(tokens: list[str], orders: list[Array]) -> int | None:
 
 def _entering(tokens: list[str], x: Array, order: Array, case: _Case) -> Grid:
     """What enters attention at each place, in the text and in the re-ordered text."""
-    positions = np.arange(len(x))
+    positions = case.scheme.coordinates(np.arange(len(x)))
     text, moved = (case.scheme.add(rows, positions) for rows in (x, x[order]))
     labels, rows = [], []
     for place, old in enumerate(order.tolist()):
