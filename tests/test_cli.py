@@ -135,7 +135,7 @@ def test_a_pipe_closed_early_is_no_error() -> None:
 
 
 def test_completion_knows_the_schemes_and_a_script_needs_no_shell() -> None:
-    words = {"COMP_WORDS": "poscli encode --scheme si", "COMP_CWORD": "3"}
+    words = {"COMP_WORDS": "poscli encode --scheme sinu", "COMP_CWORD": "3"}
     done = run_apart(env={**os.environ, **words, "_POSCLI_COMPLETE": "complete_bash"})
     assert done.out.split() == ["sinusoidal"]
     script = run_apart(env={**os.environ, "_POSCLI_COMPLETE": "source_bash"})

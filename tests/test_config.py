@@ -68,7 +68,8 @@ def test_the_later_wins_and_the_resolved_values_are_printed(write: Write) -> Non
     config = write("scheme: {name: sinusoidal, base: 7.0}\nlength: 2\ndim: 6\n")
     args = ["encode", "--config", config, "--set", "length=3", "--set", "base=8", "--base", "9"]
     settings = run_json(*args)["settings"]
-    assert settings["scheme"] == {"name": "sinusoidal", "base": 9.0}
+    scheme = settings["scheme"]
+    assert (scheme["name"], scheme["base"], scheme["ladder"]) == ("sinusoidal", 9.0, "paper")
     assert (settings["length"], settings["dim"]) == (3, 6)
 
 

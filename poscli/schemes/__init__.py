@@ -7,17 +7,24 @@ from pydantic import BaseModel, BeforeValidator, Field
 from poscli.errors import PoscliError, nearest
 from poscli.schemes.alibi import Alibi
 from poscli.schemes.base import Scheme
+from poscli.schemes.detr import DetrLearned, DetrSine
+from poscli.schemes.grid import Sincos2D, Sincos3D
 from poscli.schemes.learned import Learned
 from poscli.schemes.nope import NoPE
 from poscli.schemes.presets import PRESETS
 from poscli.schemes.rope import Rope
-from poscli.schemes.sinusoidal import Sinusoidal
+from poscli.schemes.sinusoidal import ScaledSinusoidal, Sinusoidal
 from poscli.settings import union
 
 SCHEMES: dict[str, type[Scheme]] = {
     "none": NoPE,
     "sinusoidal": Sinusoidal,
+    "scaled-sinusoidal": ScaledSinusoidal,
     "learned": Learned,
+    "sincos-2d": Sincos2D,
+    "sincos-3d": Sincos3D,
+    "detr-sine": DetrSine,
+    "detr-learned": DetrLearned,
     "rope": Rope,
     "alibi": Alibi,
 }
