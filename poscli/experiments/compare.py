@@ -91,10 +91,11 @@ def _measures(
     config: CompareConfig, model: Model, scheme: Scheme, x: Array, positions: Array
 ) -> dict[str, Cell]:
     n, width = len(x), scheme.table_width(config.dim, config.heads)
-    scheme.check_positions(positions)
-    table = scheme.encoding(positions, width, config.heads)
+    places = scheme.coordinates(positions)
+    scheme.check_positions(places)
+    table = scheme.encoding(places, width, config.heads)
     rows = np.moveaxis(table.values, -2, 0).reshape(n, -1)
-    added = np.linalg.norm(scheme.apply(np.zeros((n, width)), positions), axis=1)
+    added = np.linalg.norm(scheme.apply(np.zeros((n, width)), places), axis=1)
     distinct = len(np.unique(rows, axis=0))
     deviation, allowed = _offset_deviation(config, model, scheme, positions)
     return {

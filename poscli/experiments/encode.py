@@ -63,7 +63,7 @@ def encode(config: EncodeConfig) -> Report:
     """Return the encoding, and what it does to the data where there is any."""
     scheme, heads = config.scheme, config.heads
     tokens, data = _data(config)
-    positions = _positions(config, data)
+    positions = scheme.coordinates(_positions(config, data))
     width = _DEFAULT_WIDTH if config.dim is None else config.dim
     if data is not None:
         width = data.shape[1]
