@@ -149,7 +149,10 @@ def _pairs(names: tuple[str, ...], outputs: list[Array]) -> Section:
 
 
 def _same_word(config: CompareConfig, model: Model) -> Section:
-    """One word at two places among others that all differ: are its two outputs equal?"""
+    """One word at two places among others that all differ: are its two outputs equal?
+
+    Not from a scheme that sees a query's own place; none of the others can tell the two apart.
+    """
     first, second = sorted(config.places)
     tokens = [f"other {i}" for i in range(second + 1)]
     x = embed(tokens, config.dim, config.seed, None)
@@ -159,14 +162,14 @@ def _same_word(config: CompareConfig, model: Model) -> Section:
     checks: list[Check] = []
     for scheme in schemes:
         attention = model.attend(x, scheme, positions)
+        expected = "different" if scheme.sees_own_place else "equal"
         scale = float(np.abs(x).max() * max(1.0, np.abs(attention.scores).max()))
         checks.append(
             check(
-                f"{scheme.label()}: '{config.word}' at {first} and at {second}, "
-                + ("different" if scheme.sees_order else "equal"),
+                f"{scheme.label()}: '{config.word}' at {first} and at {second}, {expected}",
                 attention.outputs[first],
                 attention.outputs[second],
-                expected="different" if scheme.sees_order else "equal",
+                expected=expected,
                 tolerance=tolerance(sum(x.shape), scale, x.dtype),
             )
         )

@@ -31,6 +31,10 @@ class Alibi(ScoreBias):
         description="slope times -|i - j|, -(i - j), the key position j, or j less the last key's",
     )
 
+    @property
+    def sees_own_place(self) -> bool:
+        return self.form == "symmetric"
+
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
@@ -70,6 +74,10 @@ class FalconAlibi(ScoreBias):
     source: ClassVar[str] = "Press 2022, section 3; transformers 5.24.0, Falcon"
     formula: ClassVar[str] = "bf16(bf16(slope_h) * bf16(j)) / sqrt(k)"
     users: ClassVar[str] = "Falcon-RW"
+
+    @property
+    def sees_own_place(self) -> bool:
+        return False
 
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
