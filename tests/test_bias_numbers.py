@@ -4,6 +4,8 @@ Numbers in float64, held to the digits shown: from the formulas of the papers th
 file names, the distances and settings as written.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from conftest import run_json
@@ -290,8 +292,19 @@ def test_trained_numbers_are_drawn_from_the_seed_and_counted(name: str) -> None:
     assert scheme.parameters(24, 4) == sum(drawn) + c_and_threshold
 
 
+def test_two_fields_are_not_drawn_alike() -> None:
+    scheme = TransformerXL()
+    assert np.abs(scheme.values("u", 6, 4) - scheme.values("v", 6, 4)).min() > 0
+
+
+def test_kerple_is_drawn_as_its_authors_do() -> None:
+    p, a = (KerplePower().values(name, 1, 10_000) for name in "pa")
+    assert (p.min(), a.min()) == (0.01, 0.01)
+    assert (p.max(), a.max()) == (pytest.approx(2, abs=1e-3), pytest.approx(1, abs=1e-3))
+
+
 @pytest.mark.parametrize("name", TRAINED)
-def test_trained_numbers_can_be_put_in_as_a_list_or_a_file(name: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_trained_numbers_can_be_put_in_as_a_list_or_a_file(name: str, tmp_path: Path) -> None:
     drawn = SCHEMES[name].model_validate({})
     assert isinstance(drawn, Trained)
     fields = {field: drawn.values(field, 6, 4) for field in drawn.shapes(6, 4)}

@@ -86,6 +86,16 @@ def test_no_form_makes_a_number_that_is_none(scheme: str, mask: list[str]) -> No
     assert "nan" not in result.out.lower()
 
 
+def test_extrapolate_shows_the_last_query_on_the_first_key() -> None:
+    def cells(scheme: str) -> Any:
+        args = ("extrapolate", scheme, "--len", "4", "--lengths", "4,8")
+        return [row[1] for row in run_json(*args)["result"]["cells"]]
+
+    assert cells("alibi") == ["trained", "bias -1.75 at distance 7"]
+    assert cells("alibi:form=last-key") == ["trained", "bias -1.75 at distance 7"]
+    assert cells("alibi:form=key-only") == ["trained", "bias 0 at distance 7"]
+
+
 def test_a_window_ends_where_it_ends() -> None:
     assert "position 14,0 is outside" in refused(
         "encode", "--scheme", "window", "--positions", "196"

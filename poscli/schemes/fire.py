@@ -1,6 +1,6 @@
 """FIRE: a small network of the distance, measured against the query's own position.
 
-Source: Li et al. 2024 (arXiv 2310.04418), section 3.2: an MLP of ln(c |i - j| + 1) divided by
+Source: Li et al. 2024 (arXiv 2310.04418), section 3: an MLP of ln(c |i - j| + 1) divided by
 ln(c max(i, T) + 1), so that up to the query the input lies between 0 and 1 at any length. The
 query's position past the threshold T enters, so the bias is not a function of the offset alone.
 """
@@ -21,7 +21,7 @@ class Fire(Trained):
 
     name: Literal["fire"] = "fire"
     summary: ClassVar[str] = "a small network of the distance relative to the query (FIRE)"
-    source: ClassVar[str] = "Li 2024, section 3.2"
+    source: ClassVar[str] = "Li 2024, section 3"
     formula: ClassVar[str] = "MLP(ln(c |i - j| + 1) / (ln(c max(i, T) + 1) + 1e-6))"
     users: ClassVar[str] = "no published model"
     spread: ClassVar[float] = 0.5

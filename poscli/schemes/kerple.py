@@ -1,6 +1,6 @@
 """KERPLE: a penalty on the score that bends with the distance, two learned numbers per head.
 
-Source: Chi et al. 2022 (arXiv 2205.09921), section 4: conditionally positive definite kernels of
+Source: Chi et al. 2022 (arXiv 2205.09921): conditionally positive definite kernels of
 the distance |i - j|. The authors draw p from 0 to 2 and a from 0 to 1 and keep both at 0.01 or
 more. ALiBi is the power form with p = 1 and a its slopes.
 """
@@ -20,8 +20,8 @@ _LEAST = 0.01
 class _Kerple(Trained):
     """Two positive numbers per head, p and a, and a function of them and the distance."""
 
-    source: ClassVar[str] = "Chi 2022, section 4"
-    users: ClassVar[str] = "no published model; offered by GPT-NeoX's authors"
+    source: ClassVar[str] = "Chi 2022"
+    users: ClassVar[str] = "no published model"
     most_p: ClassVar[float] = np.inf
 
     p: Vector = Field(None, description="p of each head, or a .npy file of them")

@@ -1,6 +1,6 @@
 """Sandwich: the product of two sinusoidal rows as a score bias, with no numbers to learn.
 
-Source: Chi et al. 2023 (arXiv 2212.10356), section 4. The product of two sinusoidal rows is a sum
+Source: Chi et al. 2023 (arXiv 2212.10356). The product of two sinusoidal rows is a sum
 of cosines of the distance. It is shifted to 0 at distance 0, which softmax does not see, and
 divided by 8h/H for head h of H. The published code counts frequencies from 1; from 0 they are
 those of the sinusoidal rows themselves.
@@ -22,7 +22,7 @@ class Sandwich(ScoreBias):
 
     name: Literal["sandwich"] = "sandwich"
     summary: ClassVar[str] = "the product of sinusoidal rows, added to the scores (Sandwich)"
-    source: ClassVar[str] = "Chi 2023, section 4"
+    source: ClassVar[str] = "Chi 2023"
     formula: ClassVar[str] = "sum over k of (cos((i - j) / 10000^(2k/D)) - 1), divided by 8h/H"
     users: ClassVar[str] = "no published model"
 

@@ -1,6 +1,6 @@
 """Shaw's relative positions: queries scored against a learned vector per clipped distance.
 
-Source: Shaw et al. 2018 (arXiv 1803.02155), section 3.2, equation 5: q_i.a divided by sqrt(k),
+Source: Shaw et al. 2018 (arXiv 1803.02155), sections 3.1 and 3.2: q_i.a divided by sqrt(k),
 with one table shared by the heads. The paper also adds vectors to the values; that is no part of
 the scores and is left out here.
 """
@@ -22,7 +22,7 @@ class Shaw(Trained):
     summary: ClassVar[str] = "queries scored against a vector per clipped distance (Shaw)"
     source: ClassVar[str] = "Shaw 2018, section 3.2"
     formula: ClassVar[str] = "q_i.a[clip(j - i, -left, right) + left] / sqrt(k)"
-    users: ClassVar[str] = "wav2vec2-BERT, SpeechT5, Music Transformer"
+    users: ClassVar[str] = "wav2vec2-BERT, SpeechT5"
 
     left: int = Field(16, ge=0, le=2**20, description="farthest distance before the query")
     right: int = Field(16, ge=0, le=2**20, description="farthest distance after the query")
