@@ -56,7 +56,7 @@ class Alibi(ScoreBias):
         if self.form == "key-only":
             return f"key position {key:g}; {slope:.6g} * {key:g} = {value:.6g}"
         if self.form == "last-key":
-            behind = -value / slope
+            behind = 0.0 - value / slope
             return f"{behind:g} before the last key; -{slope:.6g} * {behind:g} = {value:.6g}"
         distance = abs(query - key) if self.form == "symmetric" else query - key
         return f"distance {distance:g}; -{slope:.6g} * {distance:g} = {value:.6g}"
