@@ -94,10 +94,10 @@ def _measures(
     n, width = len(x), scheme.table_width(config.dim, config.heads)
     deviation, allowed = _offset_deviation(config, model, scheme, positions)
     scheme = scheme.for_length(n)
-    positions = scheme.coordinates(positions)
-    table = scheme.encoding(positions, width, config.heads)
+    places = scheme.coordinates(positions)
+    table = scheme.encoding(places, width, config.heads)
     rows = np.moveaxis(table.values, -2, 0).reshape(n, -1)
-    added = np.linalg.norm(scheme.apply(np.zeros((n, width)), positions), axis=1)
+    added = np.linalg.norm(scheme.apply(np.zeros((n, width)), places), axis=1)
     distinct = len(np.unique(rows, axis=0))
     return {
         "place": scheme.place,
@@ -149,7 +149,10 @@ def _pairs(names: tuple[str, ...], outputs: list[Array]) -> Section:
 
 
 def _same_word(config: CompareConfig, model: Model) -> Section:
-    """One word at two places among others that all differ: are its two outputs equal?"""
+    """One word at two places among others that all differ: are its two outputs equal?
+
+    Not from a scheme that sees a query's own place; none of the others can tell the two apart.
+    """
     first, second = sorted(config.places)
     refuse_size(config.heads * (second + 1) ** 2, f"{second + 1:,} tokens")
     tokens = [f"other {i}" for i in range(second + 1)]
@@ -159,7 +162,7 @@ def _same_word(config: CompareConfig, model: Model) -> Section:
     schemes = [NoPE(), *(s for s in config.schemes if s.sees_order)]
     checks: list[Check] = []
     for scheme in schemes:
-        expected = "different" if scheme.sees_order else "equal"
+        expected = "different" if scheme.sees_own_place else "equal"
         try:
             outputs = model.attend(x, scheme, positions).outputs
         except PoscliError as error:

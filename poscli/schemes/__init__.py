@@ -5,15 +5,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 
 from poscli.errors import PoscliError, nearest
-from poscli.schemes.alibi import Alibi
+from poscli.schemes.alibi import Alibi, FalconAlibi
 from poscli.schemes.base import Scheme
+from poscli.schemes.cope import Cope
+from poscli.schemes.deberta import Deberta
 from poscli.schemes.detr import DetrLearned, DetrSine
+from poscli.schemes.fire import Fire
 from poscli.schemes.grid import Sincos2D, Sincos3D
+from poscli.schemes.kerple import KerpleLog, KerplePower
 from poscli.schemes.learned import Learned
 from poscli.schemes.nope import NoPE
 from poscli.schemes.presets import PRESETS
 from poscli.schemes.rope import Rope
+from poscli.schemes.sandwich import Sandwich
+from poscli.schemes.shaw import Shaw
 from poscli.schemes.sinusoidal import ScaledSinusoidal, Sinusoidal
+from poscli.schemes.t5 import T5
+from poscli.schemes.transformer_xl import TransformerXL
+from poscli.schemes.window import Window
 from poscli.settings import union
 
 SCHEMES: dict[str, type[Scheme]] = {
@@ -27,6 +36,17 @@ SCHEMES: dict[str, type[Scheme]] = {
     "detr-learned": DetrLearned,
     "rope": Rope,
     "alibi": Alibi,
+    "alibi-falcon": FalconAlibi,
+    "t5": T5,
+    "kerple-log": KerpleLog,
+    "kerple-power": KerplePower,
+    "sandwich": Sandwich,
+    "fire": Fire,
+    "transformer-xl": TransformerXL,
+    "shaw": Shaw,
+    "deberta": Deberta,
+    "cope": Cope,
+    "window": Window,
 }
 
 

@@ -53,6 +53,14 @@ class Scheme(Settings):
         """The number of positions the scheme has values for; None where there is no end."""
         return None
 
+    @property
+    def sees_own_place(self) -> bool:
+        """Whether, without a mask, one token at two places attends differently from each.
+
+        Not so where the key's position alone decides: every query then sees the same.
+        """
+        return self.sees_order
+
     def label(self) -> str:
         """Return the scheme as name:key=value,key=value; a long value by its size."""
         given = self.model_dump(exclude_defaults=True, exclude={"name"})
