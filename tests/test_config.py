@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from conftest import refused, run, run_json
 
+from poscli import Rope
+
 Write = Callable[..., str]
 
 
@@ -76,7 +78,7 @@ def test_the_later_wins_and_the_resolved_values_are_printed(write: Write) -> Non
 def test_a_named_scheme_replaces_the_one_in_the_file(write: Write) -> None:
     config = write("scheme: {name: learned, rows: 5}\nlength: 2\n")
     settings = run_json("encode", "--config", config, "--scheme", "rope")["settings"]
-    assert settings["scheme"] == {"name": "rope", "base": 10000.0, "pairing": "adjacent"}
+    assert settings["scheme"] == Rope().model_dump(exclude_none=True)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,8 @@ def test_a_named_scheme_replaces_the_one_in_the_file(write: Write) -> None:
         (["--scheme", "rope:base=1,base=2"], "'base' is given twice"),
         (
             ["--scheme", "rope:pairing=hlf"],
-            "--scheme: scheme.pairing: expected 'adjacent' or 'half' (nearest: 'half')",
+            "--scheme: scheme.pairing: expected 'adjacent', 'half' or "
+            "'adjacent-in-half-out' (nearest: 'half')",
         ),
         (["--scheme", "alibi", "--base", "3"], "alibi has no setting 'base'"),
         (["--base", "1"], "--base: must be more than 1; got 1"),
