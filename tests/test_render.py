@@ -133,7 +133,7 @@ def test_off_a_terminal_the_environment_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_a_narrow_encoding_loses_no_number(encoding: str) -> None:
+def test_b93_a_narrow_encoding_loses_no_number(encoding: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "poscli", "permute-test", "日本 a [b]"],
         capture_output=True,

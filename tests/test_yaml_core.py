@@ -91,13 +91,13 @@ def test_lines_are_kept() -> None:
         ("a: " + "x" * 2**20, "t.yaml: 1,048,579 bytes; up to 1,048,576 bytes are read"),
     ],
 )
-def test_refusals_name_the_place(text: str | bytes, want: str) -> None:
+def test_b99_b105_refusals_name_the_place(text: str | bytes, want: str) -> None:
     got = error(text)
     assert want in got
     assert "\n" not in got
 
 
-def test_an_alias_bomb_is_refused_without_growing() -> None:
+def test_b104_an_alias_bomb_is_refused_without_growing() -> None:
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
     start = time.process_time()

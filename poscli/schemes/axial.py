@@ -143,7 +143,9 @@ class RopeAxial(BaseAxial):
         "the vision towers of Qwen2-VL, Pixtral, Llama 4 and Gemma 4; RoPE-ViT; torchtune"
     )
 
-    base: float = Field(10000.0, gt=1, description="the slowest pair turns about 1/base per step")
+    base: float = Field(
+        10000.0, gt=1, le=1e30, description="the slowest pair turns about 1/base per step"
+    )
     frequency_order: Literal["per-axis", "alternating"] = Field(
         "per-axis", description="a ladder for each axis, or one dealt to the axes in turn"
     )
@@ -195,7 +197,9 @@ class RopeAxialCentred(Measured):
     )
     users: ClassVar[str] = "DINOv3"
 
-    base: float = Field(100.0, gt=1, description="the slowest pair turns about 1/base as often")
+    base: float = Field(
+        100.0, gt=1, le=1e30, description="the slowest pair turns about 1/base as often"
+    )
 
     def axis_frequencies(self, width: int) -> tuple[Frequencies, Frequencies]:
         with exact():

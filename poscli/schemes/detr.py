@@ -48,7 +48,7 @@ class DetrSine(GridSines):
     users: ClassVar[str] = "DETR, Conditional DETR, Deformable DETR, Mask2Former"
 
     base: float = Field(
-        10000.0, gt=1, description="ratio of fastest to slowest, about; 20 in DAB-DETR"
+        10000.0, gt=1, le=1e30, description="ratio of fastest to slowest, about; 20 in DAB-DETR"
     )
     rows: int = Field(32, ge=1, le=2**20, description="rows of the picture, which y is divided by")
     columns: int = Field(

@@ -95,7 +95,9 @@ class GridSines(OnGrid):
 class SincosGrid(GridSines):
     """Sines and cosines of whole or real coordinates, with the choices that libraries make."""
 
-    base: float = Field(10000.0, gt=1, description="the slowest pair turns about 1/base per step")
+    base: float = Field(
+        10000.0, gt=1, le=1e30, description="the slowest pair turns about 1/base per step"
+    )
     ladder: Ladder = Field(
         "paper",
         description="base^(-2i/w), w columns per axis; or log-timescale, from 1 to exactly 1/base",

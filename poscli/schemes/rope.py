@@ -8,7 +8,6 @@ r columns of a head turn, r takes the place of d in all of this (GPT-J, GPT-NeoX
 """
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from pydantic import Field, model_validator
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
-from poscli.phase import TWO_PI, Frequencies, cos_sin
+from poscli.phase import Frequencies
 from poscli.report import Check, Grid, check, tolerance
 from poscli.schemes.base import Beyond
 from poscli.schemes.rotary import Rotary
@@ -30,7 +29,9 @@ class BaseRope(Rotary):
     rotary_width is the number of columns that turn, always the first ones of a head.
     """
 
-    base: float = Field(10000.0, gt=1, description="the slowest pair turns about 1/base per step")
+    base: float = Field(
+        10000.0, gt=1, le=1e30, description="the slowest pair turns about 1/base per step"
+    )
     pairing: Literal["adjacent", "half", "adjacent-in-half-out"] = Field(
         "adjacent",
         description="column 2i with 2i + 1; i with i + d/2; or read as the first, written as the "
@@ -139,14 +140,14 @@ class Rope(PartialRope):
 
 
 def _compass(longest: int) -> tuple[Grid, Check]:
-    """Three cards on a compass that turns 30 degrees per position, laid down at two places."""
-    thirty_degrees: Frequencies = [TWO_PI / Decimal(12)]
+    """Three needles turned by RoPE, 30 degrees per card, at two places."""
     cards = np.arange(1, 4)
     far = max(longest - 3, 1)
     headings, differences = [], []
     for start in (0, far):
-        cos, sin = cos_sin(cards + start, thirty_degrees)
-        heading = np.degrees(np.arctan2(sin, cos))[:, 0] % 360
+        needles = np.tile([1.0, 0.0], (1, len(cards), 1))
+        x, y = Rope().rotate(needles, (cards + start) * np.pi / 6)[0].T
+        heading = np.degrees(np.arctan2(y, x)) % 360
         headings.append(heading)
         differences.append((heading[2] - heading[0]) % 360)
     grid = Grid(

@@ -29,7 +29,7 @@ class Sandwich(ScoreBias):
 
     width: int = Field(128, ge=2, le=2**14, multiple_of=2, description="D, the rows' width")
     first: Literal[0, 1] = Field(1, description="the first k of D/2")
-    base: float = Field(10000.0, gt=1, description="the base of the frequencies")
+    base: float = Field(10000.0, gt=1, le=1e30, description="the base of the frequencies")
 
     def curve(self, distances: Array) -> Array:
         """Return the sum of cosines less its value at distance 0, for distances (n,)."""

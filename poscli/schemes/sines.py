@@ -37,7 +37,9 @@ class Sines(Additive):
     the table one narrower.
     """
 
-    base: float = Field(10000.0, gt=1, description="the slowest pair turns about 1/base per step")
+    base: float = Field(
+        10000.0, gt=1, le=1e30, description="the slowest pair turns about 1/base per step"
+    )
     ladder: Ladder = Field(
         "paper",
         description="base^(-2i/d); or log-timescale, even steps from 1 to exactly 1/base",

@@ -28,7 +28,9 @@ class TransformerXL(Trained):
     formula: ClassVar[str] = "(u.k_j + (q_i + v).R_(i-j)) / sqrt(k), R = W sinusoid(i - j)"
     users: ClassVar[str] = "Transformer-XL, XLNet, wav2vec2-conformer"
 
-    base: float = Field(10000.0, gt=1, description="the base of the sinusoid's frequencies")
+    base: float = Field(
+        10000.0, gt=1, le=1e30, description="the base of the sinusoid's frequencies"
+    )
     clamp: int | None = Field(None, ge=1, description="offsets beyond it count as this one")
     u: Matrix = Field(None, description="added to queries before keys: (heads, head width)")
     v: Matrix = Field(None, description="added to queries before R: (heads, head width)")
