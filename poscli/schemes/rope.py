@@ -165,5 +165,5 @@ def _compass(longest: int) -> tuple[Grid, Check]:
         np.array(differences),
         np.array([60.0, 60.0]),
         expected="equal",
-        tolerance=tolerance(8, 360.0, np.float64),
+        tolerance=tolerance(8, 30.0 * (far + 3), np.float64),
     )
