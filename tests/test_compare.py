@@ -100,3 +100,11 @@ def test_the_same_word_at_two_places() -> None:
 )
 def test_what_cannot_run_is_refused(args: list[str], want: str) -> None:
     assert want in refused("compare", *args)
+
+
+def test_b03_the_same_table_up_to_column_order() -> None:
+    args = ["sinusoidal", "sinusoidal:layout=concatenated", "sinusoidal:base=100", "--dim", "6"]
+    facts = run_json("compare", *args, "--len", "4")["sections"][1]["facts"]
+    assert facts == {
+        "sinusoidal and sinusoidal:layout=concatenated": "the same table up to column order"
+    }

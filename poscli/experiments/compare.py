@@ -81,7 +81,7 @@ def compare(config: CompareConfig) -> Report:
         settings=config.model_dump(exclude_none=True),
         sections=[
             Section(facts=[("tokens", len(tokens)), *adding], grids=[result]),
-            _pairs(names, outputs),
+            _pairs(names, outputs, _same_columns(config, positions)),
             _same_word(config, model),
         ],
         result=result,
@@ -122,7 +122,27 @@ def _offset_deviation(
     return deviation, tolerance(2 * config.dim, float(np.abs(scores).max()), scores.dtype)
 
 
-def _pairs(names: tuple[str, ...], outputs: list[Array]) -> Section:
+def _same_columns(config: CompareConfig, positions: Array) -> list[tuple[str, str]]:
+    """Say of which pairs the tables hold the same columns in another order."""
+    tables = []
+    if len(positions) == 1:
+        return []
+    for scheme in config.schemes:
+        used = scheme.for_length(len(positions))
+        width = used.table_width(config.dim, config.heads)
+        table = used.encoding(used.coordinates(positions), width, config.heads).values
+        tables.append(table if table.ndim == 2 and used.sees_order else None)
+    found = []
+    for (i, one), (j, other) in combinations(enumerate(tables), 2):
+        if one is None or other is None or one.shape != other.shape or (one == other).all():
+            continue
+        if sorted(map(tuple, one.T.tolist())) == sorted(map(tuple, other.T.tolist())):
+            pair = f"{config.schemes[i].label()} and {config.schemes[j].label()}"
+            found.append((pair, "the same table up to column order"))
+    return found
+
+
+def _pairs(names: tuple[str, ...], outputs: list[Array], facts: list[tuple[str, str]]) -> Section:
     cells: list[list[Cell]] = [
         [largest_difference(one, other) for other in outputs] for one in outputs
     ]
@@ -145,7 +165,7 @@ def _pairs(names: tuple[str, ...], outputs: list[Array]) -> Section:
         [(name,) for name in names],
         cells,
     )
-    return Section(grids=[grid] if len(names) > 1 else [], checks=checks)
+    return Section(facts=facts, grids=[grid] if len(names) > 1 else [], checks=checks)
 
 
 def _same_word(config: CompareConfig, model: Model) -> Section:
