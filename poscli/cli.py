@@ -147,6 +147,14 @@ _Heads = Annotated[str | None, typer.Option("--heads", metavar="INT", help="Atte
 _Seed = Annotated[
     str | None, typer.Option("--seed", metavar="INT", help="Seed of everything drawn.")
 ]
+_Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        help="Show what rounding to this format, stage by stage, gets wrong.",
+        autocompletion=_complete_from(PRECISIONS),
+    ),
+]
 _Causal = Annotated[
     bool, typer.Option("--causal", help="No query sees a later key.", show_default=False)
 ]
@@ -174,6 +182,14 @@ def encode_command(
         str | None, typer.Option("--grid", help="Rows and columns, as in 3,4, for several axes.")
     ] = None,
     heads: _Heads = None,
+    mask: Annotated[
+        str | None, typer.Option("--mask", help="0,0,1,1,1: where padding stands (0).")
+    ] = None,
+    ids: Annotated[str | None, typer.Option("--ids", help="Or token ids, as in 5,1,6.")] = None,
+    pad: Annotated[
+        str | None, typer.Option("--pad", metavar="INT", help="The id that is padding.")
+    ] = None,
+    precision: _Precision = None,
     vector: Annotated[
         str | None, typer.Option("--vector", help="Data: 1,2,3,4 put at every position.")
     ] = None,
@@ -208,6 +224,10 @@ def encode_command(
         "positions": ("--positions", positions),
         "heads": ("--heads", parse_number(heads, "--heads")),
         "grid": ("--grid", _parse_list(grid, "--grid")),
+        "mask": ("--mask", _parse_list(mask, "--mask")),
+        "ids": ("--ids", _parse_list(ids, "--ids")),
+        "pad": ("--pad", parse_number(pad, "--pad")),
+        "precision": ("--precision", precision),
         "vector": ("--vector", _parse_list(vector, "--vector")),
         "input": ("--input", data),
         "dtype": ("--dtype", dtype),
@@ -234,6 +254,7 @@ def compare_command(
         str | None, typer.Option("--word", help="The word that stands at two places.")
     ] = None,
     places: Annotated[str | None, typer.Option("--places", help="Its places, as in 0,99.")] = None,
+    precision: _Precision = None,
     seed: _Seed = None,
     config: _Config = None,
     assignments: _Set = None,
@@ -249,6 +270,7 @@ def compare_command(
         "heads": ("--heads", parse_number(heads, "--heads")),
         "mask": ("--causal", "causal" if causal else None),
         "word": ("--word", word),
+        "precision": ("--precision", precision),
         "places": ("--places", _parse_list(places, "--places")),
         "seed": ("--seed", parse_number(seed, "--seed")),
     }

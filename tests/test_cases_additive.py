@@ -9,7 +9,7 @@ import pytest
 from conftest import refused, run, run_json
 from numpy.testing import assert_allclose, assert_array_equal
 
-from poscli.schemes.padding import attention_mask, pads_counted, pads_skipped
+from poscli.padding import attention_mask, pads_counted, pads_skipped
 
 Write = Callable[..., str]
 ATOL = 5.1e-11

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from conftest import ROOT, refused, run, run_apart, run_json
 from numpy.testing import assert_array_equal
 
-from poscli import Sinusoidal
+from poscli import Rope, Sinusoidal
 from poscli.arrays import rounded
 from poscli.schemes import SCHEMES
 
@@ -156,3 +157,16 @@ def test_the_schema_is_the_one_shipped_and_admits_every_config() -> None:
     for wrong in ({"command": "encode", "lenght": 3}, {"command": "encode", "scheme": "rop"}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)
+
+
+def test_json_pins_an_array_by_the_hash_of_its_float64_bytes() -> None:
+    document = run_json("encode", "--scheme", "rope:base=500000", "--len", "3")
+    values = np.stack(Rope(base=500000.0).cos_sin(np.arange(3), 4))
+    assert document["array"] == {
+        "shape": [2, 3, 2],
+        "sha256": sha256(values.astype("<f8").tobytes()).hexdigest(),
+    }
+    assert document["poscli"] == "0.1.0"
+    assert document["settings"]["scheme"]["base"] == 500000.0
+    again = run_apart("encode", "--scheme", "rope:base=500000", "--len", "3", "--format", "json")
+    assert json.loads(again.out) == document

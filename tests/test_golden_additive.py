@@ -14,10 +14,10 @@ from conftest import Golden, goldens
 from numpy.testing import assert_allclose, assert_array_equal
 
 from poscli import Learned
+from poscli.padding import attention_mask, pads_skipped
 from poscli.schemes import SCHEMES, expand
 from poscli.schemes.detr import DetrLearned
 from poscli.schemes.grid import GridSines
-from poscli.schemes.padding import attention_mask, pads_skipped
 
 FLOAT32, FLOAT64 = 2.0**-24, 2.0**-53
 ROUNDED_AT_THE_END = {

@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pydantic import ValidationError
 
 from poscli import Learned, PoscliError, Scheme, Sinusoidal
+from poscli.padding import attention_mask, pads_counted, pads_skipped
 from poscli.report import Verdict
 from poscli.schemes import PRESETS, SCHEMES, expand
 from poscli.schemes.additive import Additive
 from poscli.schemes.detr import DetrLearned, DetrSine
 from poscli.schemes.grid import Sincos2D, Sincos3D
-from poscli.schemes.padding import attention_mask, pads_counted, pads_skipped
 from poscli.schemes.sinusoidal import ScaledSinusoidal
 
 ATOL = 5.1e-9

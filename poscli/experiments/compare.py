@@ -6,9 +6,10 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from poscli.arrays import Array
+from poscli.arrays import Array, Precision
 from poscli.attention import Model, Toy, build_mask, build_model
 from poscli.errors import PoscliError
+from poscli.experiments.precision import precision_grids
 from poscli.positions import refuse_size
 from poscli.report import (
     Cell,
@@ -24,6 +25,8 @@ from poscli.report import (
 from poscli.schemes import AnyScheme, every_scheme
 from poscli.schemes.base import Scheme
 from poscli.schemes.nope import NoPE
+from poscli.schemes.rotary import Rotary
+from poscli.schemes.sines import Sines
 from poscli.words import embed, split
 
 
@@ -37,6 +40,9 @@ class CompareConfig(Toy):
     )
     sentence: str | None = Field(None, description="the tokens; drawn ones where not given")
     length: int | None = Field(None, ge=1, description="how many tokens to draw; 16 if not given")
+    precision: Precision | None = Field(
+        None, description="show what rounding to this format at each stage gets wrong"
+    )
     word: str = Field("cat", min_length=1, description="the word that stands at two places")
     places: Annotated[list[Annotated[int, Field(ge=0, lt=4096)]], Field(min_length=2)] = Field(
         default=[0, 99], max_length=2, description="the two places of that word"
@@ -83,6 +89,7 @@ def compare(config: CompareConfig) -> Report:
             Section(facts=[("tokens", len(tokens)), *adding], grids=[result]),
             _pairs(names, outputs, _same_columns(config, positions)),
             _same_word(config, model),
+            *_precision(config, positions),
         ],
         result=result,
     )
@@ -199,6 +206,18 @@ def _same_word(config: CompareConfig, model: Model) -> Section:
             )
         )
     return Section("The same word at two places, without a mask", checks=checks)
+
+
+def _precision(config: CompareConfig, positions: Array) -> list[Section]:
+    """Show for each scheme made of angles what rounding gets wrong."""
+    sections = []
+    for scheme in config.schemes if config.precision else ():
+        used = scheme.for_length(len(positions))
+        if isinstance(used, Rotary | Sines) and used.axes == 1:
+            width = used.table_width(config.dim, config.heads)
+            grids = precision_grids(used, positions, width, config.precision or "float64")
+            sections.append(Section(scheme.label(), grids=grids))
+    return sections
 
 
 def _range(values: Array) -> str:

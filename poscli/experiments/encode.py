@@ -10,6 +10,8 @@ from pydantic import Field, model_validator
 
 from poscli.arrays import Array, Precision, rounded
 from poscli.errors import PoscliError
+from poscli.experiments.padded import mask_of, rows_by_family
+from poscli.experiments.precision import precision_grids
 from poscli.files import load_array
 from poscli.positions import Positions, as_array, grid_positions, refuse_size
 from poscli.report import Grid, Report, Section
@@ -43,6 +45,16 @@ class EncodeConfig(Settings):
     dtype: Precision = Field("float64", description="format the finished numbers are rounded to")
     seed: int = Field(0, ge=0, description="seed of the words' vectors")
     embeddings: Embeddings | None = Field(None, description="a vector per word")
+    mask: Annotated[list[Literal[0, 1]], Field(min_length=1)] | None = Field(
+        None, description="1 for a token, 0 for padding: the places that the scheme gives them"
+    )
+    ids: Annotated[list[int], Field(min_length=1)] | None = Field(
+        None, description="token ids, of which those equal to pad are padding"
+    )
+    pad: int | None = Field(None, ge=0, description="the id of padding")
+    precision: Precision | None = Field(
+        None, description="show what rounding to this format at each stage gets wrong"
+    )
     vector: list[float] | None = Field(
         None, min_length=1, description="data: one vector, put at every position"
     )
@@ -56,10 +68,12 @@ class EncodeConfig(Settings):
         data = [n for n in ("sentence", "vector", "input") if getattr(self, n) is not None]
         if len(data) > 1:
             raise PoscliError(f"{' and '.join(data)} are both data to encode; give one")
-        where = [n for n in ("positions", "grid") if getattr(self, n) is not None]
+        where = [n for n in ("positions", "grid", "mask", "ids") if getattr(self, n) is not None]
         where += [n for n in ("length", "offset") if n in self.model_fields_set]
         if len(where) > 1 and where != ["length", "offset"]:
             raise PoscliError(f"{where[0]} and {where[1]} both say where; give one")
+        if (self.ids is None) != (self.pad is None):
+            raise PoscliError("ids and pad belong together: which of the ids is padding?")
         if self.explain and self.dtype != "float64":
             raise PoscliError(f"explain writes float64 steps; dtype {self.dtype} does not fit it")
         if self.embeddings is not None and self.sentence is None:
@@ -100,6 +114,10 @@ def encode(config: EncodeConfig) -> Report:
             grids.append(result)
         elif not tokens:
             raise PoscliError(f"{scheme.name} acts on scores, so a vector has no use here")
+    if (mask := mask_of(config.mask, config.ids, config.pad)) is not None:
+        grids = [*rows_by_family(mask, config.pad), *grids]
+    if config.precision is not None:
+        grids += precision_grids(scheme, positions, width, config.precision)
     lines = []
     if config.explain:
         if scheme.size(len(positions), width, heads) > _MOST_STEPS:
@@ -136,6 +154,8 @@ def _positions(config: EncodeConfig, data: Array | None) -> tuple[Scheme, Array]
     rows = None if data is None or config.vector is not None else len(data)
     if config.positions is not None:
         positions = as_array(config.positions)
+    elif (mask := mask_of(config.mask, config.ids, config.pad)) is not None:
+        positions = config.scheme.places(mask)
     elif config.grid is not None:
         refuse_size(prod(config.grid), f"a grid of {config.grid}")
         positions = grid_positions(config.grid)
@@ -151,7 +171,7 @@ def _positions(config: EncodeConfig, data: Array | None) -> tuple[Scheme, Array]
 
 def _resolved(config: EncodeConfig, positions: Array, width: int) -> dict[str, Any]:
     """Return the settings with everything filled in that the data or a default decided."""
-    counted = config.positions is None and config.grid is None
+    counted = config.positions is config.grid is config.mask is config.ids is None
     where = {"length": len(positions), "offset": config.offset} if counted else {}
     unused = {"explain", "length", "offset", "dim"}
     if config.sentence is None:

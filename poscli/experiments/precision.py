@@ -28,6 +28,8 @@ def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str
     """
     if not isinstance(scheme, Rotary | Sines) or scheme.axes > 1:
         raise PoscliError(f"{scheme.name} has no angles of one position, so no stages to round")
+    if isinstance(scheme, Sines):
+        positions = positions + scheme.origin
     exact = scheme.frequencies(width)
     frequencies = np.array([float(w) for w in exact])
     want = np.concatenate(cos_sin(positions, exact), axis=1)
@@ -67,6 +69,45 @@ def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str
         [(name,) for name, *_ in stages],
         rows,
     )
+
+
+def rounded_scores(scheme: Rotary, positions: Array, width: int, precision: str) -> Grid:
+    """Return how far rounding queries and keys moves their scores, relative to their lengths.
+
+    Random queries at the positions (n,) meet random keys at position 0.
+    """
+    queries, keys = np.random.default_rng(0).normal(size=(2, 1, len(positions), width))
+
+    def scores(before: Rounding, after: Rounding) -> Array:
+        q = after(scheme.rotate(before(queries), positions))
+        k = after(scheme.rotate_keys(before(keys), np.zeros_like(positions)))
+        return np.asarray((q * k).sum(axis=2))
+
+    def to(values: Array) -> Array:
+        return rounded(values, precision).astype(np.float64)
+
+    def keep(values: Array) -> Array:
+        return values
+
+    sizes = np.linalg.norm(queries, axis=2) * np.linalg.norm(keys, axis=2)
+    cases = (("before the turn", to, keep), ("after it", keep, to), ("both", to, to))
+    want = scores(keep, keep)
+    errors = [float((np.abs(scores(b, a) - want) / sizes).max()) for _, b, a in cases]
+    return Grid(
+        f"Queries and keys rounded to {precision}: error of their scores, of |q| |k|",
+        ("rounded",),
+        ("largest error",),
+        [(name,) for name, *_ in cases],
+        [[error] for error in errors],
+    )
+
+
+def precision_grids(scheme: Scheme, positions: Array, width: int, precision: str) -> list[Grid]:
+    """Return what rounding gets wrong in a scheme's table and, where it has them, its scores."""
+    grids = [rounding_stages(scheme, positions, width, precision)]
+    if isinstance(scheme, Rotary):
+        grids.append(rounded_scores(scheme, positions, width, precision))
+    return grids
 
 
 def _largest(error: Array) -> tuple[float, int]:

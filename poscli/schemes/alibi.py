@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from poscli.arrays import Array, rounded
+from poscli.padding import pads_skipped
 from poscli.schemes.score_bias import ScoreBias
 from poscli.text import figure, plain
 
@@ -43,6 +44,11 @@ class Alibi(ScoreBias):
         # Adding 0 turns the -0 of the diagonal into 0.
         bias = slopes(len(queries), self.bias_max)[:, None, None] * distances + 0.0
         return bias.astype(queries.dtype)
+
+    def places(self, mask: Array) -> Array:
+        if self.form == "key-only":
+            return np.maximum(pads_skipped(mask), 0)
+        return super().places(mask)
 
     def _distances(self, offsets: Array, key_positions: Array) -> Array:
         if self.form == "symmetric":

@@ -13,6 +13,7 @@ import numpy as np
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
+from poscli.padding import pads_counted
 from poscli.report import Cell, Check, Grid, Table
 from poscli.settings import Settings
 from poscli.text import plain
@@ -88,6 +89,13 @@ class Scheme(Settings):
     def coordinates(self, index: Array) -> Array:
         """Places in a sequence (n,) -> positions, (n,) or (n, axes)."""
         return index
+
+    def places(self, mask: Array) -> Array:
+        """Mask (n,), true where a token is no padding -> the place of each token in the sequence.
+
+        Padding takes up places like any token, unless a scheme says so.
+        """
+        return pads_counted(mask)
 
     def for_length(self, length: int) -> Self:
         """Return the scheme as it is used on a sequence of so many positions."""

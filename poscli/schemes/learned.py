@@ -22,6 +22,7 @@ from pydantic import (
 from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.files import load_array
+from poscli.padding import pads_counted, pads_skipped
 from poscli.positions import refuse_size
 from poscli.schemes.additive import Additive
 from poscli.schemes.base import Beyond, position_labels
@@ -44,6 +45,9 @@ class Learned(Additive):
     std: float = Field(0.02, ge=0, description="standard deviation of the drawn rows")
     seed: int = Field(0, ge=0, description="seed of the drawn rows")
     offset: int = Field(0, ge=0, description="the row that position 0 reads")
+    padding: Literal["counted", "skipped"] = Field(
+        "counted", description="padding takes up places; or stands at -1, behind the first place"
+    )
     table: list[list[float]] | FilePath | None = Field(
         None, description="the rows themselves, or the name of a .npy file that holds them"
     )
@@ -74,6 +78,9 @@ class Learned(Additive):
     @property
     def limit(self) -> int:
         return self._count() - self.offset
+
+    def places(self, mask: Array) -> Array:
+        return pads_skipped(mask) if self.padding == "skipped" else pads_counted(mask)
 
     def trained_at(self, length: int) -> Self:
         if self.table is not None or "rows" in self.model_fields_set:

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
+from poscli.padding import pads_counted, pads_skipped
 from poscli.phase import Frequencies, cos_sin, powers
 from poscli.report import Grid, check, tolerance
 from poscli.schemes.additive import Additive
@@ -85,6 +86,9 @@ class Sines(Additive):
         else:
             cosines, sines = np.split(np.arange(inner), [inner // 2])
         return sines[sines < width], cosines[cosines < width]
+
+    def places(self, mask: Array) -> Array:
+        return pads_skipped(mask) if self.zero_padding else pads_counted(mask)
 
     def vectors(self, positions: Array, width: int) -> Array:
         self.check_width(width, 1)
