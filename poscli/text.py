@@ -12,6 +12,19 @@ def plain(value: float) -> str:
     return str(value)
 
 
+def setting(value: object) -> str:
+    """Write a setting as a config would hold it.
+
+    >>> setting(True), setting(0.5), setting("half"), setting(None)
+    ('true', '0.5', 'half', 'not given')
+    """
+    if value is None:
+        return "not given"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return plain(value) if isinstance(value, float) else str(value)
+
+
 def figure(value: float) -> str:
     """Write a computed number for reading: six significant digits, and all before the point.
 

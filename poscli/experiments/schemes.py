@@ -5,6 +5,7 @@ from typing import Any
 from poscli.errors import PoscliError, nearest
 from poscli.report import Cell, Grid, Report, Section
 from poscli.schemes import PRESETS, SCHEMES, Scheme
+from poscli.text import setting
 
 
 def list_schemes() -> Report:
@@ -65,15 +66,13 @@ def _limit(scheme: Scheme) -> str:
 
 
 def _default(field: Any) -> str:
-    value = field.get_default(call_default_factory=True)
-    return (
-        "not given" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-    )
+    return setting(field.get_default(call_default_factory=True))
 
 
 def _written(values: dict[str, Any]) -> str:
     return (
-        ", ".join(f"{key}={value}" for key, value in values.items() if key != "name") or "defaults"
+        ", ".join(f"{key}={setting(value)}" for key, value in values.items() if key != "name")
+        or "defaults"
     )
 
 

@@ -20,9 +20,10 @@ from rich.text import Text
 from poscli.errors import PoscliError
 from poscli.render.numbers import common_decimals, written
 from poscli.report import Cell, Check, Grid, Report, Verdict
-from poscli.text import plain, visible
+from poscli.text import setting, visible
 
 _PLAIN_WIDTH = 80
+_TEXT_WIDTH = 30
 _MOST_CELLS = 100_000
 _STYLES = {
     Verdict.PASS: "green",
@@ -112,7 +113,7 @@ def _value(value: Any) -> str:
         if len(value) > 8:
             return f"({len(value)} values)"
         return f"[{', '.join(_value(v) for v in value)}]"
-    return plain(value) if isinstance(value, float) else str(value)
+    return setting(value)
 
 
 def _check(console: Console, check: Check) -> None:
@@ -147,10 +148,11 @@ def _tables(grid: Grid, width: int) -> Iterator[Table]:
         for j in range(len(grid.columns))
     ]
     start = 0
+    needed = [w if n else min(w, _TEXT_WIDTH) for w, n in zip(widths, numeric, strict=True)]
     while start < len(widths):
         stop, used = start, 0
-        while stop < len(widths) and (stop == start or used + widths[stop] + 3 <= room):
-            used += widths[stop] + 3
+        while stop < len(widths) and (stop == start or used + needed[stop] + 3 <= room):
+            used += needed[stop] + 3
             stop += 1
         yield _table(grid, texts, numeric, range(start, stop))
         start = stop

@@ -16,7 +16,7 @@ from poscli.errors import PoscliError
 from poscli.padding import pads_counted
 from poscli.report import Cell, Check, Grid, Table
 from poscli.settings import Settings
-from poscli.text import plain
+from poscli.text import plain, setting
 
 
 @dataclass(frozen=True)
@@ -183,4 +183,4 @@ def trained_cells(lengths: Sequence[int], trained: int, text: str) -> list[str]:
 def _short(value: object) -> str:
     if isinstance(value, list):
         return f"({len(value)} values)"
-    return plain(value) if isinstance(value, float) else str(value)
+    return setting(value)
