@@ -16,6 +16,7 @@ from poscli.errors import PoscliError, UnknownKeyError, nearest
 from poscli.files import LARGEST_TEXT, read_bytes
 from poscli.schemes import SCHEMES
 from poscli.settings import Settings
+from poscli.training.tasks import TASKS
 
 C = TypeVar("C", bound=Settings)
 
@@ -154,7 +155,7 @@ def _one_line(error: ValidationError, origins: Origins, file: str) -> str:
 def _is_tag(part: str | int, loc: tuple[str | int, ...]) -> bool:
     """Whether this step of the path only names the member of a union that was tried."""
     place = loc.index(part)
-    return (part in SCHEMES and place > 0) or (
+    return (place > 0 and (part in SCHEMES or part in TASKS)) or (
         isinstance(part, str) and ("[" in part or part in ("Projections", "str", "int", "float"))
     )
 
@@ -169,9 +170,11 @@ def _origin(path: tuple[str | int, ...], origins: Origins) -> str:
 def _message(error: Any) -> str:
     given, kind, context = error["input"], error["type"], error.get("ctx", {})
     if kind == "union_tag_invalid":
-        return f"there is no scheme {context['tag']!r}; {nearest(context['tag'], SCHEMES)}"
+        what, known = ("task", TASKS) if error["loc"][0] == "task" else ("scheme", SCHEMES)
+        return f"there is no {what} {context['tag']!r}; {nearest(context['tag'], known)}"
     if kind == "union_tag_not_found":
-        return f"a scheme needs a name; {nearest('', SCHEMES)}"
+        what, known = ("task", TASKS) if error["loc"][0] == "task" else ("scheme", SCHEMES)
+        return f"a {what} needs a name; {nearest('', known)}"
     if kind == "value_error":
         return str(context["error"])
     if kind == "missing":
