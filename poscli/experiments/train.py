@@ -19,7 +19,7 @@ from poscli.schemes.base import Scheme
 from poscli.settings import FilePath
 from poscli.training.grid import cluster, processes, run_all
 from poscli.training.published import PUBLISHED
-from poscli.training.run import Outcome, Recipe, Run
+from poscli.training.run import Outcome, Recipe, Run, rescaled
 from poscli.training.tasks import AnyTask
 from poscli.training.tasks.base import Task
 from poscli.training.tasks.lm import LanguageModel
@@ -67,10 +67,11 @@ class TrainConfig(Recipe):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        labels = [scheme.label() for scheme in self.schemes]
-        twice = sorted({label for label in labels if labels.count(label) > 1})
-        if twice:
-            raise PoscliError(f"schemes holds {twice[0]} twice")
+        for key in ("schemes", "rescalings"):
+            labels = [scheme.label() for scheme in getattr(self, key)]
+            twice = sorted({label for label in labels if labels.count(label) > 1})
+            if twice:
+                raise PoscliError(f"{key} holds {twice[0]} twice")
         if self.cluster is not None and self.workers is not None:
             raise PoscliError("cluster and workers both say where to run; give one")
         refuse_size(self.heads * max(self.measured) ** 2, f"{max(self.measured):,} positions")
@@ -148,9 +149,12 @@ class _Found:
             scheme.label(): outcomes[i * n : (i + 1) * n] for i, scheme in enumerate(config.schemes)
         }
         self.rows = [
-            (trained.label(), used.label())
+            (trained.label(), used)
             for trained in config.schemes
-            for used in [trained, *(config.rescalings if trained.name == "rope" else [])]
+            for used in [
+                trained.label(),
+                *map(rescaled, config.rescalings if trained.name == "rope" else []),
+            ]
         ]
 
     def values(self, trained: str, used: str, length: int, exam: str) -> list[float] | None:
@@ -169,7 +173,7 @@ class _Found:
                 tuple(self.times(length) for length in self.config.measured),
                 [(_row(*row),) for row in self.rows],
                 [
-                    [_text(self.values(*row, length, exam)) for length in self.config.measured]
+                    [self._text(self.values(*row, length, exam)) for length in self.config.measured]
                     for row in self.rows
                 ],
             )
@@ -198,16 +202,16 @@ class _Found:
         )
 
     def swapped(self) -> Grid:
-        """Return the figure of each model with each scheme, at the trained length."""
-        names, length, exam = list(self.by_scheme), self.config.length, self.exams[0]
+        """Return the figure of each model with each scheme, at the shortest length."""
+        names, shortest, exam = list(self.by_scheme), self.config.measured[0], self.exams[0]
         return Grid(
-            f"Swapped after training: {_name(self.task, exam)}, {self.task.unit}, at the shortest "
-            f"length, {self.config.measured[0]}; trained at {length}",
+            f"Examined with another scheme: {_name(self.task, exam)}, {self.task.unit}, at length "
+            f"{shortest}; trained at {self.config.length}",
             ("trained with",),
-            tuple(f"examined with {name}" for name in names),
+            tuple(f"with {name}" if i == 0 else name for i, name in enumerate(names)),
             [(name,) for name in names],
             [
-                [_text(self.values(one, other, self.config.measured[0], exam)) for other in names]
+                [self._text(self.values(one, other, shortest, exam)) for other in names]
                 for one in names
             ],
         )
@@ -258,6 +262,13 @@ class _Found:
             for exam in self.exams
         ]
 
+    def _text(self, values: Sequence[float] | None) -> str:
+        if values is None:
+            return _CANNOT
+        decimals = self.task.decimals
+        mean = f"{np.mean(values):.{decimals}f}"
+        return f"{mean} ± {_deviation(values):.{decimals}f}" if len(values) > 1 else mean
+
     def _curve(self, row: tuple[str, str], exam: str) -> Curve:
         found = [(n, self.values(*row, n, exam)) for n in self.config.measured]
         runs = [(n, values) for n, values in found if values is not None]
@@ -274,18 +285,11 @@ def _name(task: Task, exam: str) -> str:
 
 
 def _row(trained: str, used: str) -> str:
-    return trained if trained == used else f"{trained}, then {used}"
+    return trained if trained == used else f"{trained}, {used}"
 
 
 def _deviation(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-
-
-def _text(values: Sequence[float] | None) -> str:
-    if values is None:
-        return _CANNOT
-    mean = f"{np.mean(values):.3f}"
-    return f"{mean} ± {_deviation(values):.3f}" if len(values) > 1 else mean
 
 
 def _numbers(values: Sequence[float] | None, seeds: int) -> list[Cell]:

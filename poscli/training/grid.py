@@ -4,10 +4,11 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 
 from poscli.errors import PoscliError
 from poscli.files import write_whole
@@ -57,18 +58,19 @@ def processes(workers: int) -> Iterator[Executor]:
     others = set(multiprocessing.active_children())
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    broken_pipe = _take_broken_pipes_as_errors()
     executor = ProcessPoolExecutor(
         workers, multiprocessing.get_context("spawn"), initializer=_leave_interrupts_to_the_parent
     )
     try:
         yield executor
     except BaseException:
-        executor.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
         raise
     finally:
-        executor.shutdown()
+        executor.shutdown(cancel_futures=True)
+        broken_pipe()
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
@@ -91,6 +93,14 @@ def cluster(address: str) -> Iterator[Executor]:
         raise PoscliError(f"no Dask scheduler answers at {address}: {error}") from None
     with client, client.get_executor() as executor:
         yield executor
+
+
+def _take_broken_pipes_as_errors() -> Callable[[], object]:
+    """Keep a stopped worker from ending this process by SIGPIPE; return what undoes that."""
+    if not hasattr(signal, "SIGPIPE") or current_thread() is not main_thread():
+        return lambda: None
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    return lambda: signal.signal(signal.SIGPIPE, before)
 
 
 def _leave_interrupts_to_the_parent() -> None:

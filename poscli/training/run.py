@@ -57,7 +57,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run found: figures[evaluated with][length][exam], None where it cannot run."""
+    """What a run found: figures[examined with][length][exam], None where it cannot run."""
 
     figures: dict[str, dict[str, dict[str, float] | None]]
     loss: float
@@ -152,6 +152,11 @@ class Run:
         }
 
 
+def rescaled(scheme: Scheme) -> str:
+    """Return the name of a scheme that is set for each length after training."""
+    return f"rescaled {scheme.label()}"
+
+
 def train(run: Run) -> Outcome:
     """Train a model and examine it at every length."""
     run.check()
@@ -186,7 +191,7 @@ def _examined(
     """Examine a trained model with its own scheme, and with the others in its place."""
     used = {run.scheme.label(): dict.fromkeys(run.lengths, own)}
     for scheme in run.rescaled:
-        used[scheme.label()] = {
+        used[rescaled(scheme)] = {
             n: own if n <= run.recipe.length else run.at(scheme, n) for n in run.lengths
         }
     for scheme in run.swapped:

@@ -30,6 +30,7 @@ class Task(Settings):
     summary: ClassVar[str]
     figure: ClassVar[str]
     unit: ClassVar[str] = "%"
+    decimals: ClassVar[int] = 1
     symbols: ClassVar[int]
     shortest: ClassVar[int]
     needs_mask: ClassVar[bool] = False

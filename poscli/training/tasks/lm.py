@@ -30,6 +30,7 @@ class LanguageModel(Task):
     summary: ClassVar[str] = "language model of a known source over 16 symbols, order 3"
     figure: ClassVar[str] = "loss above the floor"
     unit: ClassVar[str] = "nats"
+    decimals: ClassVar[int] = 3
     symbols: ClassVar[int] = _SYMBOLS
     shortest: ClassVar[int] = 4
     needs_mask: ClassVar[bool] = True
