@@ -89,8 +89,9 @@ def place(
 
 def refuse_untrainable(scheme: Scheme, dim: int, heads: int) -> None:
     """Raise PoscliError for a scheme with values to learn that gives no gradient for them."""
-    count = scheme.parameters(dim, heads)
-    if count and not scheme.learnable(dim, heads):
+    count, kind = scheme.parameters(dim, heads), type(scheme)
+    silent = (kind.add_gradient, kind.bias_gradient) == (Scheme.add_gradient, Scheme.bias_gradient)
+    if count and (silent or not scheme.learnable(dim, heads)):
         raise PoscliError(
             f"{scheme.name} cannot be trained here: it has {count:,} values to learn, and does not "
             "say how they learn"
