@@ -28,17 +28,13 @@ _MULTIPLES = (1, 2, 4, 8, 16)
 _TRAINED = ("none", "sinusoidal", "learned", "rope", "alibi", "t5")
 _RESCALED = ("rope-linear", "rope-ntk", "rope-dynamic", "rope-yarn", "rope-llama3")
 _AS_LARGE_AS_TOKENS = 0.7
+_SETTINGS = {"learned": {"std": _AS_LARGE_AS_TOKENS}, "rope-dynamic": {"factor": 2.0}}
 _CANNOT = "can run: no"
 _HOW_IT_RUNS = {"workers", "cluster", "cache", "published", "command"}
 
 
-def _default_schemes() -> list[Scheme]:
-    own = {"learned": {"std": _AS_LARGE_AS_TOKENS}}
-    return [SCHEMES[n].model_validate(own.get(n, {})) for n in _TRAINED if n in SCHEMES]
-
-
-def _default_rescalings() -> list[Scheme]:
-    return [SCHEMES[name].model_validate({}) for name in _RESCALED if name in SCHEMES]
+def _known(names: Sequence[str]) -> list[Scheme]:
+    return [SCHEMES[n].model_validate(_SETTINGS.get(n, {})) for n in names if n in SCHEMES]
 
 
 class TrainConfig(Recipe):
@@ -46,7 +42,7 @@ class TrainConfig(Recipe):
 
     command: Literal["extrapolate --train"] = "extrapolate --train"
     schemes: Annotated[list[AnyScheme], Field(min_length=1)] = Field(
-        default_factory=_default_schemes, description="the schemes to train with"
+        default_factory=lambda: _known(_TRAINED), description="the schemes to train with"
     )
     task: AnyTask = Field(default_factory=LanguageModel, description="what to learn")
     seeds: int = Field(3, ge=1, le=1000, description="runs per scheme, with seeds 0, 1, ...")
@@ -54,7 +50,7 @@ class TrainConfig(Recipe):
         Field(None, description="the lengths to examine; 1, 2, 4, 8 and 16 times the trained one")
     )
     rescalings: list[AnyScheme] = Field(
-        default_factory=_default_rescalings,
+        default_factory=lambda: _known(_RESCALED),
         description="put in place of rope after training, their factor set for each length",
     )
     swap: bool = Field(False, description="examine each model with every other scheme as well")
