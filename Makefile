@@ -7,7 +7,7 @@ TRAINED := $(filter extrapolate-train-%,$(CONFIGS))
 EXPERIMENTS := $(filter-out $(TRAINED),$(CONFIGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo experiments test check format lint types schema clean $(CONFIGS)
+.PHONY: help setup demo experiments test check peers format lint types schema clean $(CONFIGS)
 
 help: ## list every target
 	@echo "targets:"
@@ -43,6 +43,15 @@ test: setup ## set everything up and run the tests
 
 check: format lint types test ## what CI runs: format, lint, types, tests
 
+peers: .venv-peers/installed ## run the tests against the installed libraries, in .venv-peers
+	@.venv-peers/bin/pytest tests/peers -m peers -W default
+
+.venv-peers/installed: pyproject.toml
+	@$(PYTHON) -m venv .venv-peers
+	@echo "installing the libraries that poscli is held against into .venv-peers"
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	@touch $@
+
 format: setup ## check the format of the code
 	@$(BIN)/ruff format --check .
 
@@ -56,4 +65,4 @@ schema: setup ## write configs/schema.json anew
 	@$(BIN)/poscli schema > configs/schema.json
 
 clean: ## remove the environment and everything built
-	@rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-peers build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -26,28 +26,74 @@ from poscli.experiments.permute_test import PermuteTestConfig
 from poscli.experiments.permute_test import permute_test as _permute_test
 from poscli.report import Check, Grid, Report, Section, Verdict
 from poscli.schemes import SCHEMES, Scheme
-from poscli.schemes.alibi import Alibi
+from poscli.schemes.alibi import Alibi, FalconAlibi
+from poscli.schemes.axial import RopeAxial, RopeAxialCentred, RopeAxialPixel
+from poscli.schemes.cope import Cope
+from poscli.schemes.deberta import Deberta
+from poscli.schemes.detr import DetrLearned, DetrSine
+from poscli.schemes.fire import Fire
+from poscli.schemes.grid import Sincos2D, Sincos3D
+from poscli.schemes.kerple import KerpleLog, KerplePower
 from poscli.schemes.learned import Learned
+from poscli.schemes.mrope import MRope
 from poscli.schemes.nope import NoPE
 from poscli.schemes.rope import Rope
-from poscli.schemes.sinusoidal import Sinusoidal
+from poscli.schemes.sandwich import Sandwich
+from poscli.schemes.scaling import RopeDynamic, RopeLinear, RopeNtk, RopeNtkFixed, RopeNtkMixed
+from poscli.schemes.scaling_by_pair import LongRope, RopeLlama3, RopeProportional, RopeYarn
+from poscli.schemes.shaw import Shaw
+from poscli.schemes.sinusoidal import ScaledSinusoidal, Sinusoidal
+from poscli.schemes.t5 import T5
+from poscli.schemes.transformer_xl import TransformerXL
+from poscli.schemes.window import Window
+from poscli.schemes.xpos import XPos
 
 __all__ = [
     "SCHEMES",
+    "T5",
     "Alibi",
     "Attention",
     "Check",
+    "Cope",
+    "Deberta",
+    "DetrLearned",
+    "DetrSine",
+    "FalconAlibi",
+    "Fire",
     "Grid",
+    "KerpleLog",
+    "KerplePower",
     "Learned",
+    "LongRope",
+    "MRope",
     "Model",
     "NoPE",
     "PoscliError",
     "Report",
     "Rope",
+    "RopeAxial",
+    "RopeAxialCentred",
+    "RopeAxialPixel",
+    "RopeDynamic",
+    "RopeLinear",
+    "RopeLlama3",
+    "RopeNtk",
+    "RopeNtkFixed",
+    "RopeNtkMixed",
+    "RopeProportional",
+    "RopeYarn",
+    "Sandwich",
+    "ScaledSinusoidal",
     "Scheme",
     "Section",
+    "Shaw",
+    "Sincos2D",
+    "Sincos3D",
     "Sinusoidal",
+    "TransformerXL",
     "Verdict",
+    "Window",
+    "XPos",
     "compare",
     "encode",
     "extrapolate",

@@ -13,8 +13,11 @@ from pydantic import Field, model_validator
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
+from poscli.positions import refuse_size
+from poscli.report import tolerance
 from poscli.schemes.base import Scheme
 from poscli.settings import Settings
+from poscli.words import Embeddings
 
 Matrix = list[list[float]]
 
@@ -34,7 +37,7 @@ class Toy(Settings):
     heads: int = Field(1, ge=1, le=2**10, description="attention heads; they divide dim")
     seed: int = Field(0, ge=0, description="seed of the word vectors and the projections")
     dtype: Literal["float64", "float32"] = Field("float64", description="numbers to compute in")
-    embeddings: dict[str, list[float]] | None = Field(
+    embeddings: Embeddings | None = Field(
         None, description="a vector per word; drawn from the seed and the word where not given"
     )
     projections: Literal["random", "identity"] | Projections = Field(
@@ -82,12 +85,37 @@ class Model:
         self, x: Array, scheme: Scheme, positions: Array, mask: Array | None = None
     ) -> Attention:
         """Token vectors (n, d) at places (n,) of a sequence -> scores, weights and outputs."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            q, k, v, bias = self._prepare(x, scheme, positions)
+            return attention(q, k, v, bias, mask)
+
+    def tolerance(self, x: Array, scheme: Scheme, positions: Array) -> float:
+        """Return by how much rounding alone can move an output of attend.
+
+        Each sum is taken to be off by one unit of the dtype per term, times the sizes summed; an
+        error in a score shifts the mixture of the values by as much, relative to their size.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            q, k, v, bias = (np.abs(part) for part in self._prepare(x, scheme, positions))
+            size = np.abs(self._entering(x, scheme, positions)[0])
+            largest = [self._split(size @ np.abs(w)) for w in (self.queries, self.keys)]
+            score = (largest[0] @ k.swapaxes(1, 2) + q @ largest[1].swapaxes(1, 2)).max()
+            score = score / np.sqrt(q.shape[-1]) + bias.max()
+            mixed = float((size @ np.abs(self.values)).max() + v.max() * score)
+        return tolerance(x.shape[0] + 2 * x.shape[1], mixed, x.dtype)
+
+    def _entering(self, x: Array, scheme: Scheme, positions: Array) -> tuple[Array, Array, Scheme]:
         scheme = scheme.for_length(int(positions.max()) + 1)
         positions = scheme.coordinates(positions)
-        x = scheme.add(x, positions)
+        return scheme.add(x, positions), positions, scheme
+
+    def _prepare(
+        self, x: Array, scheme: Scheme, positions: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        x, positions, scheme = self._entering(x, scheme, positions)
         q, k, v = (self._split(x @ w) for w in (self.queries, self.keys, self.values))
         q, k = scheme.rotate(q, positions), scheme.rotate_keys(k, positions)
-        return attention(q, k, v, scheme.bias(q, k, positions, positions), mask)
+        return q, k, v, scheme.bias(q, k, positions, positions)
 
     def _split(self, x: Array) -> Array:
         return x.reshape(x.shape[0], self.heads, -1).swapaxes(0, 1)
@@ -116,6 +144,7 @@ def softmax(scores: Array) -> Array:
 
 def build_model(toy: Toy) -> Model:
     """Return the model that the settings describe."""
+    refuse_size(3 * toy.dim**2, f"projections of width {toy.dim:,}")
     if isinstance(toy.projections, Projections):
         matrices = [np.array(matrix) for _, matrix in toy.projections]
     elif toy.projections == "identity":

@@ -4,10 +4,11 @@
 """
 
 import json
+import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from poscli import __version__
 from poscli.arrays import PRECISIONS
-from poscli.config import parse_list, parse_scheme, resolve
+from poscli.config import parse_list, parse_number, parse_scheme, resolve
 from poscli.errors import PoscliError, nearest
 from poscli.experiments.compare import CompareConfig, compare
 from poscli.experiments.encode import EncodeConfig, encode
@@ -29,6 +30,7 @@ from poscli.files import write_whole
 from poscli.report import Report
 from poscli.schema import json_schema
 from poscli.schemes import PRESETS, SCHEMES
+from poscli.text import visible
 from poscli.training.tasks import TASKS
 
 
@@ -43,7 +45,13 @@ class Group(TyperGroup):
                 stream.reconfigure(errors="backslashreplace")
         kwargs["standalone_mode"] = False
         try:
+            if sys.stdout is None:
+                raise PoscliError("standard output is closed")
             status = super().main(*args, **kwargs)
+            sys.stdout.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = _fail(f"standard output: {error.strerror}")
         except PoscliError as error:
             status = _fail(str(error))
         except typer.TyperException as error:
@@ -73,7 +81,7 @@ class Command(TyperCommand):
                 break
             if value_follows:
                 value_follows = False
-            elif re.match(r"--?[A-Za-z]", arg):
+            elif re.match(r"--|-[A-Za-z]", arg):
                 name = arg.partition("=")[0]
                 if name not in options:
                     raise PoscliError(f"there is no option {name}; {nearest(name, options)}")
@@ -86,7 +94,6 @@ app = typer.Typer(
     cls=Group,
     help="The bench for positional encodings in transformers.",
     epilog='Example: poscli permute-test "dog bites man"',
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
@@ -100,14 +107,11 @@ class Format(StrEnum):
     NPY = "npy"
 
 
-def _complete_preset(incomplete: str) -> list[str]:
-    return [name for name in PRESETS if name.startswith(incomplete)]
+def _complete_from(words: Iterable[str]) -> Callable[[str], list[str]]:
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
-def _complete_scheme(incomplete: str) -> list[str]:
-    return [name for name in SCHEMES if name.startswith(incomplete)]
-
-
+_complete_scheme = _complete_from(SCHEMES)
 _SCHEME_HELP = "NAME, or NAME:key=value,key=value (preset=NAME is a key too)"
 _Config = Annotated[
     Path | None, typer.Option("--config", help="YAML file of settings.", show_default=False)
@@ -128,7 +132,7 @@ _Preset = Annotated[
     typer.Option(
         "--preset",
         help="What a library or model does, as in whisper; see poscli schemes.",
-        autocompletion=_complete_preset,
+        autocompletion=_complete_from(PRESETS),
     ),
 ]
 _SchemeList = Annotated[
@@ -138,9 +142,13 @@ _SchemeOptions = Annotated[
     list[str] | None,
     typer.Option("--scheme", help=f"{_SCHEME_HELP}; repeatable.", autocompletion=_complete_scheme),
 ]
-_Dim = Annotated[int | None, typer.Option("--dim", help="Width of a token's vector.")]
-_Heads = Annotated[int | None, typer.Option("--heads", help="Attention heads.")]
-_Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything drawn.")]
+_Dim = Annotated[
+    str | None, typer.Option("--dim", metavar="INT", help="Width of a token's vector.")
+]
+_Heads = Annotated[str | None, typer.Option("--heads", metavar="INT", help="Attention heads.")]
+_Seed = Annotated[
+    str | None, typer.Option("--seed", metavar="INT", help="Seed of everything drawn.")
+]
 _Causal = Annotated[
     bool, typer.Option("--causal", help="No query sees a later key.", show_default=False)
 ]
@@ -152,11 +160,15 @@ def encode_command(
     scheme: _Scheme = None,
     preset: _Preset = None,
     length: Annotated[
-        int | None, typer.Option("--len", "--length", help="How many positions.")
+        str | None, typer.Option("--len", "--length", metavar="INT", help="How many positions.")
     ] = None,
     dim: _Dim = None,
-    base: Annotated[float | None, typer.Option("--base", help="The scheme's base.")] = None,
-    offset: Annotated[int | None, typer.Option("--offset", help="The first position.")] = None,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="NUMBER", help="The scheme's base.")
+    ] = None,
+    offset: Annotated[
+        str | None, typer.Option("--offset", metavar="INT", help="The first position.")
+    ] = None,
     positions: Annotated[
         str | None, typer.Option("--positions", help="0,5,9 or 0:8 (8 not included).")
     ] = None,
@@ -172,7 +184,12 @@ def encode_command(
         typer.Option("--input", help="Data (not positions): a .npy file of vectors (n, dim)."),
     ] = None,
     dtype: Annotated[
-        str | None, typer.Option("--dtype", help=f"One of {', '.join(PRECISIONS)}.")
+        str | None,
+        typer.Option(
+            "--dtype",
+            help=f"One of {', '.join(PRECISIONS)}.",
+            autocompletion=_complete_from(PRECISIONS),
+        ),
     ] = None,
     seed: _Seed = None,
     explain: Annotated[bool, typer.Option("--explain", help="Write every step out.")] = False,
@@ -185,18 +202,18 @@ def encode_command(
     flags = {
         "sentence": ("SENTENCE", sentence),
         "scheme": ("--scheme", parse_scheme(scheme) if scheme is not None else None),
-        "length": ("--len", length),
-        "dim": ("--dim", dim),
+        "length": ("--len", parse_number(length, "--len")),
+        "dim": ("--dim", parse_number(dim, "--dim")),
         "scheme.preset": ("--preset", preset),
-        "scheme.base": ("--base", base),
-        "offset": ("--offset", offset),
+        "scheme.base": ("--base", parse_number(base, "--base")),
+        "offset": ("--offset", parse_number(offset, "--offset")),
         "positions": ("--positions", positions),
-        "heads": ("--heads", heads),
+        "heads": ("--heads", parse_number(heads, "--heads")),
         "grid": ("--grid", _parse_list(grid, "--grid")),
         "vector": ("--vector", _parse_list(vector, "--vector")),
         "input": ("--input", data),
         "dtype": ("--dtype", dtype),
-        "seed": ("--seed", seed),
+        "seed": ("--seed", parse_number(seed, "--seed")),
         "explain": ("--explain", explain or None),
     }
     return _show(encode(resolve(EncodeConfig, config, assignments or (), flags)), output, out)
@@ -209,7 +226,8 @@ def compare_command(
         str | None, typer.Option("--sentence", help="The tokens to compare on.")
     ] = None,
     length: Annotated[
-        int | None, typer.Option("--len", "--length", help="Or: how many drawn tokens.")
+        str | None,
+        typer.Option("--len", "--length", metavar="INT", help="Or: how many drawn tokens."),
     ] = None,
     dim: _Dim = None,
     heads: _Heads = None,
@@ -228,13 +246,13 @@ def compare_command(
     flags = {
         "schemes": ("SCHEME", _parse_schemes(schemes)),
         "sentence": ("--sentence", sentence),
-        "length": ("--len", length),
-        "dim": ("--dim", dim),
-        "heads": ("--heads", heads),
+        "length": ("--len", parse_number(length, "--len")),
+        "dim": ("--dim", parse_number(dim, "--dim")),
+        "heads": ("--heads", parse_number(heads, "--heads")),
         "mask": ("--causal", "causal" if causal else None),
         "word": ("--word", word),
         "places": ("--places", _parse_list(places, "--places")),
-        "seed": ("--seed", seed),
+        "seed": ("--seed", parse_number(seed, "--seed")),
     }
     return _show(compare(resolve(CompareConfig, config, assignments or (), flags)), output, out)
 
@@ -251,14 +269,27 @@ def permute_test_command(
     scheme: _SchemeOptions = None,
     file: Annotated[str | None, typer.Option("--file", help="Read the text from a file.")] = None,
     unit: Annotated[
-        str | None, typer.Option("--unit", help="A token is a word, a char or a line.")
+        str | None,
+        typer.Option(
+            "--unit",
+            help="A token is a word, a char or a line.",
+            autocompletion=_complete_from(["word", "char", "line"]),
+        ),
     ] = None,
     dim: _Dim = None,
     heads: _Heads = None,
     causal: _Causal = False,
-    dtype: Annotated[str | None, typer.Option("--dtype", help="float64 or float32.")] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            "--dtype",
+            help="float64 or float32.",
+            autocompletion=_complete_from(["float64", "float32"]),
+        ),
+    ] = None,
     samples: Annotated[
-        int | None, typer.Option("--samples", help="Re-orderings drawn above 7 tokens.")
+        str | None,
+        typer.Option("--samples", metavar="INT", help="Re-orderings drawn above 7 tokens."),
     ] = None,
     seed: _Seed = None,
     config: _Config = None,
@@ -274,12 +305,12 @@ def permute_test_command(
         "schemes": ("--scheme", _parse_schemes(scheme)),
         "file": ("--file", file),
         "unit": ("--unit", unit),
-        "dim": ("--dim", dim),
-        "heads": ("--heads", heads),
+        "dim": ("--dim", parse_number(dim, "--dim")),
+        "heads": ("--heads", parse_number(heads, "--heads")),
         "mask": ("--causal", "causal" if causal else None),
         "dtype": ("--dtype", dtype),
-        "samples": ("--samples", samples),
-        "seed": ("--seed", seed),
+        "samples": ("--samples", parse_number(samples, "--samples")),
+        "seed": ("--seed", parse_number(seed, "--seed")),
     }
     from poscli.render.progress import tracked
 
@@ -291,7 +322,7 @@ def permute_test_command(
 def extrapolate_command(
     schemes: _SchemeList = None,
     length: Annotated[
-        int | None, typer.Option("--len", "--length", help="The trained length.")
+        str | None, typer.Option("--len", "--length", metavar="INT", help="The trained length.")
     ] = None,
     lengths: Annotated[
         str | None, typer.Option("--lengths", help="Lengths to try; 1x to 16x if not given.")
@@ -304,9 +335,15 @@ def extrapolate_command(
     task: Annotated[
         str | None, typer.Option("--task", help=f"What to learn: {', '.join(TASKS)}.")
     ] = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", help="Runs per scheme.")] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Training steps.")] = None,
-    layers: Annotated[int | None, typer.Option("--layers", help="Blocks of the model.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="INT", help="Runs per scheme.")
+    ] = None,
+    steps: Annotated[
+        str | None, typer.Option("--steps", metavar="INT", help="Training steps.")
+    ] = None,
+    layers: Annotated[
+        str | None, typer.Option("--layers", metavar="INT", help="Blocks of the model.")
+    ] = None,
     mask: Annotated[str | None, typer.Option("--mask", help="causal or none.")] = None,
     swap: Annotated[
         bool, typer.Option("--swap", help="Examine each model with every other scheme too.")
@@ -315,7 +352,8 @@ def extrapolate_command(
         bool, typer.Option("--published", help="Show figures from papers beside these.")
     ] = False,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="Processes; as many as cores if not given.")
+        str | None,
+        typer.Option("--workers", metavar="INT", help="Processes; as many as cores if not given."),
     ] = None,
     cluster: Annotated[
         str | None, typer.Option("--cluster", help="Address of a Dask scheduler to run on.")
@@ -334,18 +372,18 @@ def extrapolate_command(
     """Say what each scheme meets past the trained length, or train and measure it."""
     flags = {
         "schemes": ("SCHEME", _parse_schemes(schemes)),
-        "length": ("--len", length),
+        "length": ("--len", parse_number(length, "--len")),
         "lengths": ("--lengths", _parse_list(lengths, "--lengths")),
-        "dim": ("--dim", dim),
-        "heads": ("--heads", heads),
+        "dim": ("--dim", parse_number(dim, "--dim")),
+        "heads": ("--heads", parse_number(heads, "--heads")),
         "task": ("--task", task),
-        "seeds": ("--seeds", seeds),
-        "steps": ("--steps", steps),
-        "layers": ("--layers", layers),
+        "seeds": ("--seeds", parse_number(seeds, "--seeds")),
+        "steps": ("--steps", parse_number(steps, "--steps")),
+        "layers": ("--layers", parse_number(layers, "--layers")),
         "mask": ("--mask", mask),
         "swap": ("--swap", swap or None),
         "published": ("--published", published or None),
-        "workers": ("--workers", workers),
+        "workers": ("--workers", parse_number(workers, "--workers")),
         "cluster": ("--cluster", cluster),
         "cache": ("--cache", None if cache is None else str(cache.absolute())),
     }
@@ -386,14 +424,16 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _main(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        raise PoscliError("give a command, such as encode; poscli --help lists them")
 
 
 def _parse_schemes(texts: Sequence[str] | None) -> list[dict[str, Any]] | None:
@@ -418,7 +458,7 @@ def _show(report: Report, output: Format | None, out: Path | None, plot: Path | 
     from poscli.render.table import render, to_text
 
     if output is None:
-        suffix = "" if out is None else out.suffix.removeprefix(".")
+        suffix = "" if out is None else out.suffix.removeprefix(".").lower()
         output = Format(suffix) if suffix in set(Format) else Format.TABLE
     writers = {
         Format.JSON: to_json,
@@ -446,6 +486,5 @@ def _show(report: Report, output: Format | None, out: Path | None, plot: Path | 
 
 
 def _fail(message: str) -> int:
-    if message:
-        typer.echo(f"poscli: {' '.join(message.split())}", err=True)
+    typer.echo(f"poscli: {visible(' '.join(message.split()))}", err=True)
     return 2

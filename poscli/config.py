@@ -4,6 +4,7 @@ Order: the file first, then --set, then the other flags; of one key, the later w
 by a flag replaces the file's scheme as a whole, settings included.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,13 +15,16 @@ from pydantic import ValidationError
 from poscli import yaml_core
 from poscli.errors import PoscliError, UnknownKeyError, nearest
 from poscli.files import LARGEST_TEXT, read_bytes
-from poscli.schemes import SCHEMES
-from poscli.settings import Settings
+from poscli.schemes import SCHEMES, expand
+from poscli.settings import Settings, Typed
+from poscli.text import plain
 from poscli.training.tasks import TASKS
 
 C = TypeVar("C", bound=Settings)
 
 Origins = dict[tuple[str | int, ...], str]
+
+_MEMBERS = {"Projections", "str", "int", "float"}
 
 
 def resolve(
@@ -38,7 +42,11 @@ def resolve(
     origins: Origins = {}
     if file is not None:
         values, origins = _read_file(file)
-    given = {key: pair for key, pair in (flags or {}).items() if pair[1] is not None}
+    given = {
+        key: (option, Typed(value) if isinstance(value, str) else value)
+        for key, (option, value) in (flags or {}).items()
+        if value is not None
+    }
     named = sorted({"scheme", "schemes"} & given.keys())
     for key in named:
         option, value = given.pop(key)
@@ -48,15 +56,29 @@ def resolve(
     for key, value, option in settings:
         if option == "--set" and key in named:
             raise PoscliError(f"--set {key} and {origins[(key,)]} both name it; give one")
-        if key not in kind.model_fields and "." not in key and "scheme" in kind.model_fields:
-            key = f"scheme.{key}"
-        if key == "scheme.preset" and "scheme" not in values:
-            values["scheme"] = {}
-        if key.startswith("scheme.") and "scheme" not in values:
-            default = kind.model_fields["scheme"].get_default(call_default_factory=True)
-            values["scheme"] = default.name
+        if "scheme" in kind.model_fields:
+            key = _scheme_key(kind, key, values)
         _put(values, origins, key, value, f"--set {key}" if option == "--set" else option)
     return build(kind, values, file, origins)
+
+
+def _scheme_key(kind: type[Settings], key: str, values: dict[str, Any]) -> str:
+    """Return a key as it is; or, where the command has none of this name, as its scheme's."""
+    field = kind.model_fields["scheme"]
+    if not key.startswith("scheme."):
+        if key in kind.model_fields or "." in key:
+            return key
+        scheme = expand(values.get("scheme", field.get_default(call_default_factory=True).name))
+        name = scheme.get("name") if isinstance(scheme, dict) else None
+        known = SCHEMES[name].model_fields if isinstance(name, str) and name in SCHEMES else {}
+        if name in SCHEMES and key not in known:
+            hint = nearest(key, [*kind.model_fields, *(k for k in known if k != "name")])
+            raise PoscliError(f"--set: neither {kind.title()} nor {name} has {key!r}; {hint}")
+        key = f"scheme.{key}"
+    if "scheme" not in values:
+        preset = key == "scheme.preset"
+        values["scheme"] = {} if preset else field.get_default(call_default_factory=True).name
+    return key
 
 
 def build(
@@ -82,12 +104,29 @@ def parse_scheme(text: str) -> dict[str, Any]:
     if name not in SCHEMES:
         raise PoscliError(f"there is no scheme {name!r}; {nearest(name, SCHEMES)}")
     scheme: dict[str, Any] = {"name": name}
-    for part in rest.split(",") if rest else []:
+    for part in _split(rest):
         key, value = _parse_assignment(part)
         if key in scheme:
             raise PoscliError(f"{text}: {key!r} is given twice")
         scheme[key] = value
     return scheme
+
+
+def _split(settings: str) -> list[str]:
+    """Cut at the commas outside of brackets."""
+    parts, depth = [""], 0
+    for character in settings:
+        depth += (character in "[{") - (character in "]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts if settings else []
+
+
+def parse_number(text: str | None, option: str) -> Any:
+    """Read an option's value as a config would: a number where it is one, else its text."""
+    return None if text is None else _parse_value(text, option)
 
 
 def parse_list(text: str, option: str) -> list[Any]:
@@ -116,7 +155,19 @@ def _parse_assignment(text: str) -> tuple[str, Any]:
 
 
 def _parse_value(text: str, key: str) -> Any:
-    return yaml_core.read(text.encode("utf-8", "surrogateescape"), key)[0]
+    if not text.strip() or text.lstrip().startswith("#"):
+        raise PoscliError(f"{key}: the value is empty; null stands for none")
+    return _typed(yaml_core.read(text.encode("utf-8", "surrogateescape"), key)[0])
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, str):
+        return Typed(value)
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _typed(item) for key, item in value.items()}
+    return value
 
 
 def _put(values: dict[str, Any], origins: Origins, dotted: str, value: Any, origin: str) -> None:
@@ -138,87 +189,101 @@ def _put(values: dict[str, Any], origins: Origins, dotted: str, value: Any, orig
 
 
 def _one_line(error: ValidationError, origins: Origins, file: str) -> str:
+    """Describe the first error; of the members of a union, the one that came furthest."""
     errors = error.errors()
-    first = errors[0]
-    path = tuple(part for part in first["loc"] if not _is_tag(part, first["loc"]))
+    same = [e for e in errors if e["loc"][:1] == errors[0]["loc"][:1]]
+    first = max(same, key=lambda e: len(e["loc"]))
+    path = _keys(first["loc"])
     cause = first.get("ctx", {}).get("error")
     unknown = (*path, cause.key) if isinstance(cause, UnknownKeyError) else path
     key = ".".join(str(part) for part in path)
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    where = _origin(unknown, origins) or file
-    parts = [where] if where else []
-    if key and not where.startswith("--"):
+    where, named = _origin(unknown, origins)
+    parts = [where or file] if where or file else []
+    if key and not (where.startswith("--") and named >= len(path)):
         parts.append(key)
-    return ": ".join([*parts, _message(first) + more])
+    return ": ".join([*parts, _message(first)])
 
 
-def _is_tag(part: str | int, loc: tuple[str | int, ...]) -> bool:
-    """Whether this step of the path only names the member of a union that was tried."""
-    place = loc.index(part)
-    return (place > 0 and (part in SCHEMES or part in TASKS)) or (
-        isinstance(part, str) and ("[" in part or part in ("Projections", "str", "int", "float"))
-    )
+def _keys(loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """Drop the steps that only name the member of a union that was tried."""
+    keys: list[str | int] = []
+    for part in loc:
+        tried = isinstance(part, str) and ("[" in part or part in _MEMBERS)
+        after_scheme = keys[-1:] == ["scheme"] or keys[-2:-1] == ["schemes"]
+        after_task = keys[-1:] == ["task"] and part in TASKS
+        if not tried and not (after_scheme and part in SCHEMES) and not after_task:
+            keys.append(part)
+    return tuple(keys)
 
 
-def _origin(path: tuple[str | int, ...], origins: Origins) -> str:
+def _origin(path: tuple[str | int, ...], origins: Origins) -> tuple[str, int]:
+    """Return where the nearest part of the path was given, and how many steps of it that names."""
     for length in range(len(path), 0, -1):
         if path[:length] in origins:
-            return origins[path[:length]]
-    return ""
+            return origins[path[:length]], length
+    return "", 0
+
+
+_EXPECTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "finite_number": "a finite number",
+}
+_BOUNDS = {
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "{ge} or more",
+    "less_than": "less than {lt}",
+    "less_than_equal": "{le} or less",
+}
+_LENGTHS = {
+    "too_short": "at least {min_length}",
+    "too_long": "at most {max_length}",
+    "string_too_short": "at least {min_length}",
+}
 
 
 def _message(error: Any) -> str:
     given, kind, context = error["input"], error["type"], error.get("ctx", {})
-    if kind == "union_tag_invalid":
-        what, known = ("task", TASKS) if error["loc"][0] == "task" else ("scheme", SCHEMES)
+    what, known = ("task", TASKS) if error["loc"][:1] == ("task",) else ("scheme", SCHEMES)
+    if kind == "union_tag_invalid" and context["tag"] != "None":
         return f"there is no {what} {context['tag']!r}; {nearest(context['tag'], known)}"
-    if kind == "union_tag_not_found":
-        what, known = ("task", TASKS) if error["loc"][0] == "task" else ("scheme", SCHEMES)
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
         return f"a {what} needs a name; {nearest('', known)}"
     if kind == "value_error":
         return str(context["error"])
     if kind == "missing":
         return "is missing"
-    message = str(error["msg"])
-    expected = {
-        "int_type": "a whole number",
-        "float_type": "a number",
-        "bool_type": "true or false",
-        "string_type": "text",
-        "list_type": "a list",
-        "dict_type": "a mapping",
-        "model_type": "a mapping",
-        "model_attributes_type": "a mapping",
-        "dataclass_type": "a mapping",
-        "finite_number": "a finite number",
-    }.get(kind)
-    if expected:
-        message = f"expected {expected}"
-    elif kind == "literal_error":
-        message = f"expected {context['expected']}"
-        if isinstance(given, str) and (
-            close := get_close_matches(given, context["expected"].replace("'", "").split(), n=1)
-        ):
-            message += f" (nearest: {close[0]!r})"
-    elif kind.startswith(("greater", "less", "too_")):
-        message = message[0].lower() + message[1:].replace("Input should be ", "")
-        message = message.removeprefix("input should be ")
-        message = f"must be {message}"
-    else:
-        return message
-    return f"{message}; got {_kind(given)}"
+    if kind in _EXPECTED:
+        return f"expected {_EXPECTED[kind]}; got {_kind(given)}"
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", context["expected"])
+        close = get_close_matches(str(given), choices, n=1)
+        hint = f" (nearest: {close[0]!r})" if close else ""
+        return f"expected {context['expected']}{hint}; got {_kind(given)}"
+    if kind in _BOUNDS:
+        bounds = {name: plain(bound) for name, bound in context.items()}
+        return f"must be {_BOUNDS[kind].format(**bounds)}; got {_kind(given)}"
+    if kind in _LENGTHS:
+        return f"needs {_LENGTHS[kind].format(**context)}; got {len(given)}"
+    return f"{error['msg']}; got {_kind(given)}"
 
 
 def _kind(value: Any) -> str:
     """Name a value in an error: short values whole, long ones by their kind."""
-    if isinstance(value, bool) or value is None:
+    if value is None or isinstance(value, bool):
         return {True: "true", False: "false", None: "nothing"}[value]
     if isinstance(value, int | float):
-        return f"{value:.17g}" if isinstance(value, float) else str(value)
+        text = str(value) if abs(value) < 1e40 else f"{value:.3e}"
+        return text if len(text) <= 40 else f"a number of {len(text)} digits"
     if isinstance(value, str):
-        return f"text {value!r}" if len(value) <= 40 else f"text of {len(value)} characters"
+        return f"text {str(value)!r}" if len(value) <= 40 else f"text of {len(value)} characters"
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
-    if isinstance(value, dict):
-        return "a mapping"
-    return f"a {type(value).__name__}"
+    return "a mapping" if isinstance(value, dict) else f"a {type(value).__name__}"

@@ -52,6 +52,8 @@ def load_array(path: Path, dimensions: int) -> Array:
     dtype, shape, fortran, start = _header(path, data)
     if dtype.hasobject or dtype.names or dtype.kind not in "fiu":
         raise PoscliError(f"{path}: holds {dtype}; real numbers are read, nothing else")
+    if any(isinstance(n, bool) or n < 0 for n in shape):
+        raise PoscliError(f"{path}: damaged: its header says the shape is {shape}")
     if len(shape) != dimensions:
         raise PoscliError(f"{path}: has {len(shape)} dimensions; {dimensions} are needed")
     needed = int(np.prod(shape, dtype=object)) * dtype.itemsize
@@ -62,21 +64,28 @@ def load_array(path: Path, dimensions: int) -> Array:
     if 0 in shape:
         raise PoscliError(f"{path}: holds no values; its shape is {shape}")
     flat = np.frombuffer(data, dtype, offset=start)
-    values = flat.reshape(shape, order="F" if fortran else "C").astype(np.float64, order="C")
+    with np.errstate(over="ignore"):
+        values = flat.reshape(shape, order="F" if fortran else "C").astype(np.float64, order="C")
     if not np.isfinite(values).all():
-        raise PoscliError(f"{path}: holds NaN or infinity")
+        raise PoscliError(f"{path}: holds NaN or infinity, or a number too large for float64")
+    if dtype.kind in "iu" and max(int(flat.max()), -int(flat.min())) > 2**53:
+        raise PoscliError(f"{path}: holds whole numbers past 2^53, which float64 cannot keep apart")
     return values
 
 
 def _header(path: Path, data: bytes) -> tuple[np.dtype, tuple[int, ...], bool, int]:
     stream = io.BytesIO(data)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    version = tuple(data[6:8])
+    if len(version) == 2 and version not in readers:
+        raise PoscliError(
+            f"{path}: is .npy version {version[0]}.{version[1]}; 1.0 and 2.0 are read"
+        )
     try:
-        version = np.lib.format.read_magic(stream)
-        read = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, fortran, dtype = read(stream)
+        shape, fortran, dtype = readers[np.lib.format.read_magic(stream)](stream)
     except Exception:
         raise PoscliError(f"{path}: truncated or damaged: its .npy header cannot be read") from None
     return dtype, shape, fortran, stream.tell()
@@ -93,13 +102,13 @@ def write_whole(path: Path, data: bytes) -> None:
             target.write_bytes(data)
         else:
             _replace(target, data)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise PoscliError(f"{path}: cannot be written: {_why(error)}") from None
 
 
 def _replace(target: Path, data: bytes) -> None:
     mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".poscli-")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)

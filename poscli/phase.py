@@ -9,7 +9,8 @@ comes out bit for bit the same whether it is asked for alone or inside a longer 
 """
 
 from collections.abc import Iterable, Sequence
-from decimal import Context, Decimal
+from contextlib import AbstractContextManager
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +27,12 @@ Frequencies = Sequence[Decimal]
 """Angular frequencies in radians per position, one per pair of columns."""
 
 
-def powers(base: float, exponents: Iterable[Fraction]) -> tuple[Decimal, ...]:
+def exact() -> AbstractContextManager[Context]:
+    """Make Decimals work to 60 digits within a with statement."""
+    return localcontext(_EXACT)
+
+
+def powers(base: float | Decimal, exponents: Iterable[Fraction]) -> tuple[Decimal, ...]:
     """Return base ** -exponent for each exponent, to 60 digits."""
     b = Decimal(base)
     return tuple(

@@ -1,5 +1,6 @@
 """Positions as a user writes them."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -19,13 +20,17 @@ def parse_positions(given: Any) -> Any:
     >>> parse_positions("2:5"), parse_positions("0,5,-3")
     ([2, 3, 4], [0, 5, -3])
     """
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return [given]
     if not isinstance(given, str):
         return given
     start, colon, stop = given.partition(":")
     try:
         if not colon:
             return [_number(part) for part in given.split(",")]
-        first, last = int(start), int(stop)
+        first, last = _number(start), _number(stop)
+        if not isinstance(first, int) or not isinstance(last, int):
+            raise ValueError(given)
     except ValueError:
         raise PoscliError(
             f"positions are numbers such as 0,5,9 or a range such as 0:8; got {given!r}"
@@ -87,7 +92,6 @@ def refuse_size(count: int, what: str) -> None:
 
 
 def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+    if not re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*", text, re.ASCII):
+        raise ValueError(text)
+    return float(text) if re.search(r"[.eE]", text) else int(text)

@@ -36,14 +36,20 @@ class Grid:
 
 @dataclass(frozen=True)
 class Table:
-    """An array of two or more named, labelled axes: what csv and npy write.
-
-    titles, one per step of the leading axes, name the grids it is shown as.
-    """
+    """An array of two or more named, labelled axes: what csv and npy write."""
 
     name: str
     axes: tuple[tuple[str, tuple[str, ...]], ...]
     values: Array
+
+    def named(self, tokens: Sequence[str]) -> "Table":
+        """Return the table with the tokens beside the labels of its last two axes."""
+        axes = list(self.axes)
+        for i in (-2, -1):
+            name, labels = axes[i]
+            pairs = zip(labels, tokens, strict=True)
+            axes[i] = (name, tuple(f"{label} {token}" for label, token in pairs))
+        return Table(self.name, tuple(axes), self.values)
 
     def grid(self) -> Grid:
         """Return the whole array as one grid, every axis but the last as a label column."""
@@ -149,7 +155,7 @@ def tolerance(terms: int, scale: float, dtype: Any) -> float:
 
     terms is how many products the longest sum holds and scale the largest magnitude in it.
     """
-    return float(terms * np.finfo(dtype).eps * max(scale, 1.0))
+    return float(terms * np.finfo(dtype).eps * scale)
 
 
 @dataclass(frozen=True)

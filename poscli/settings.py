@@ -6,16 +6,22 @@ from operator import or_
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
 
 from poscli.errors import UnknownKeyError, nearest
 
 
-def _beside_config(name: str, info: ValidationInfo) -> str:
+class Typed(str):
+    """Text from the command line: a file name in it is taken from the current folder."""
+
+
+def _beside_config(name: Any, info: ValidationInfo) -> Any:
+    if not isinstance(name, str) or isinstance(name, Typed):
+        return name
     return str(Path((info.context or {}).get("folder", "")) / name)
 
 
-FilePath = Annotated[str, AfterValidator(_beside_config)]
+FilePath = Annotated[str, BeforeValidator(_beside_config)]
 """The name of a file; in a config file it is taken from the folder that the config is in."""
 
 

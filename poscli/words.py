@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
+
+Embeddings = dict[str, Annotated[list[float], Field(min_length=1)]]
+"""A vector per word, all of one width."""
 
 Unit = Literal["word", "char", "line"]
 

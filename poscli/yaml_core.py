@@ -18,7 +18,6 @@ from poscli.files import LARGEST_TEXT
 Path = tuple[str | int, ...]
 Lines = dict[Path, int]
 
-_TAG = "tag:yaml.org,2002:"
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _UNBOUNDED = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
@@ -32,7 +31,7 @@ _WORDS: dict[str, bool | None] = {
 
 
 class _Loader(yaml.SafeLoader):
-    """The scanner, parser and composer of PyYAML; aliases stop it."""
+    """The scanner, parser and composer of PyYAML; aliases and tags stop it."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
@@ -40,6 +39,11 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             raise yaml.MarkedYAMLError(
                 problem="aliases are not read; write the value out",
+                problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call]
+            )
+        if getattr(self.peek_event(), "tag", None) is not None:  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(
+                problem="tags (!) are not read; write the plain value",
                 problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call]
             )
         return super().compose_node(parent, index)
@@ -91,8 +95,6 @@ def _build(node: Node, path: Path, lines: Lines) -> Any:
     lines[path] = node.start_mark.line + 1
     if isinstance(node, ScalarNode):
         return _scalar(node)
-    if node.tag not in (f"{_TAG}map", f"{_TAG}seq"):
-        raise _refusal(node, f"tags such as {node.tag} are not read")
     if isinstance(node, SequenceNode):
         return [_build(child, (*path, i), lines) for i, child in enumerate(node.value)]
     assert isinstance(node, MappingNode)
@@ -114,8 +116,6 @@ def _build(node: Node, path: Path, lines: Lines) -> Any:
 
 def _scalar(node: ScalarNode) -> Any:
     text = node.value
-    if node.tag != f"{_TAG}str" and node.tag is not None and node.tag != "!":
-        raise _refusal(node, f"tags such as {node.tag} are not read")
     if node.style is not None:
         return text
     if text in _WORDS:

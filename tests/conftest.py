@@ -63,11 +63,22 @@ def refused(*args: str) -> str:
 class Golden:
     """One call of a public library: what went in and what came out."""
 
+    group: str
     id: str
     peer: str
     params: dict[str, Any]
     inputs: dict[str, np.ndarray]
-    arrays: dict[str, np.ndarray]
+    returned: dict[str, np.ndarray]
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What came out; whoever reads it holds something against it."""
+        READ.add((self.group, self.id))
+        return self.returned
+
+
+READ: set[tuple[str, str]] = set()
+"""The golden cases whose arrays some test of this run has read."""
 
 
 @cache
@@ -76,6 +87,7 @@ def goldens(group: str) -> list[Golden]:
     data = np.load(GOLDEN / f"{group}.npz")
     return [
         Golden(
+            group,
             item["id"],
             f"{item['peer']} {item['call']}",
             item["params"],
@@ -84,6 +96,15 @@ def goldens(group: str) -> list[Golden]:
         )
         for item in json.loads((GOLDEN / f"{group}.json").read_text())
     ]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many cases of each golden group were held in this run."""
+    if READ:
+        terminalreporter.section("golden cases held, by group")
+    for group in sorted({group for group, _ in READ}):
+        held = sum(1 for read, _ in READ if read == group)
+        terminalreporter.write_line(f"{group}: {held} of {len(goldens(group))}")
 
 
 @pytest.fixture(params=list(SCHEMES))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from conftest import Golden, goldens
 from numpy.testing import assert_allclose, assert_array_equal
+from transformers_rope import transformers_rope
 
 from poscli import Alibi, Model, NoPE, Rope, Scheme, Sinusoidal, softmax
 from poscli.attention import attention
@@ -92,11 +93,7 @@ def test_torch_multi_head_attention(case: Golden) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [
-        c
-        for c in goldens("attention")
-        if c.params.get("rope_parameters", {}).get("rope_type") == "default"
-    ],
+    [c for c in goldens("attention") if "rope_parameters" in c.params],
     ids=lambda c: c.id,
 )
 def test_llama_attention(case: Golden) -> None:
@@ -108,7 +105,7 @@ def test_llama_attention(case: Golden) -> None:
         rows = x @ inputs[f"{name}.weight"].T
         return rows.reshape(len(x), count, -1).swapaxes(0, 1)
 
-    rope = Rope(pairing="half", base=p["rope_parameters"]["rope_theta"])
+    rope = transformers_rope(p["rope_parameters"], pairing="half")
     shared = p["heads"] // p["kv_heads"]
     q = rope.rotate(heads("q_proj", p["heads"]), positions)
     k = rope.rotate(heads("k_proj", p["kv_heads"]), positions).repeat(shared, axis=0)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from conftest import refused, run, run_json
 
+from poscli import Rope
+
 Write = Callable[..., str]
 
 
@@ -15,8 +17,8 @@ Write = Callable[..., str]
         ("length: 010\n", "{f}:1: length: expected a whole number; got text '010'"),
         ("length: 2.5\n", "{f}:1: length: expected a whole number; got 2.5"),
         ("length: true\n", "{f}:1: length: expected a whole number; got true"),
-        ("length: 0\n", "{f}:1: length: must be greater than or equal to 1; got 0"),
-        ("length: -4\n", "{f}:1: length: must be greater than or equal to 1; got -4"),
+        ("length: 0\n", "{f}:1: length: must be 1 or more; got 0"),
+        ("length: -4\n", "{f}:1: length: must be 1 or more; got -4"),
         (
             "scheme:\n  name: rope\n  base: abc\n",
             "{f}:3: scheme.base: expected a number; got text 'abc'",
@@ -38,7 +40,7 @@ Write = Callable[..., str]
         ("scheme: 3\n", "{f}:1: scheme: expected a mapping; got 3"),
         ("scheme: {base: 3}\n", "{f}:1: scheme: a scheme needs a name"),
         ("command: compare\n", "{f}:1: command: expected 'encode'; got text 'compare'"),
-        ("dtype: float\n", "(nearest: 'float16'); got text 'float'"),
+        ("dtype: float\n", "(nearest: 'float64'); got text 'float'"),
         ("positions: 5:3\n", "{f}:1: positions: the range '5:3' is empty; its end is not included"),
         ("positions: [1, a]\n", "{f}:1: positions: positions are numbers"),
         ("positions: []\n", "{f}:1: positions: "),
@@ -68,14 +70,15 @@ def test_the_later_wins_and_the_resolved_values_are_printed(write: Write) -> Non
     config = write("scheme: {name: sinusoidal, base: 7.0}\nlength: 2\ndim: 6\n")
     args = ["encode", "--config", config, "--set", "length=3", "--set", "base=8", "--base", "9"]
     settings = run_json(*args)["settings"]
-    assert settings["scheme"] == {"name": "sinusoidal", "base": 9.0}
+    scheme = settings["scheme"]
+    assert (scheme["name"], scheme["base"], scheme["ladder"]) == ("sinusoidal", 9.0, "paper")
     assert (settings["length"], settings["dim"]) == (3, 6)
 
 
 def test_a_named_scheme_replaces_the_one_in_the_file(write: Write) -> None:
     config = write("scheme: {name: learned, rows: 5}\nlength: 2\n")
     settings = run_json("encode", "--config", config, "--scheme", "rope")["settings"]
-    assert settings["scheme"] == {"name": "rope", "base": 10000.0, "pairing": "adjacent"}
+    assert settings["scheme"] == Rope().model_dump(exclude_none=True)
 
 
 @pytest.mark.parametrize(
@@ -88,12 +91,13 @@ def test_a_named_scheme_replaces_the_one_in_the_file(write: Write) -> None:
         (["--scheme", "rope:base=1,base=2"], "'base' is given twice"),
         (
             ["--scheme", "rope:pairing=hlf"],
-            "--scheme: expected 'adjacent' or 'half' (nearest: 'half')",
+            "--scheme: scheme.pairing: expected 'adjacent', 'half' or "
+            "'adjacent-in-half-out' (nearest: 'half')",
         ),
         (["--scheme", "alibi", "--base", "3"], "alibi has no setting 'base'"),
-        (["--base", "1"], "--base: must be greater than 1"),
+        (["--base", "1"], "--base: must be more than 1; got 1"),
         (["--positions", "1", "--len", "2"], "positions and length both say where; give one"),
-        (["--vector", "1,a"], "--vector: expected a number; got text 'a'"),
+        (["--vector", "1,a"], "--vector: vector.1: expected a number; got text 'a'"),
         (["--vector", "1", "a sentence"], "sentence and vector are both data to encode; give one"),
         (["  "], "the text has no word in it; give at least one"),
         (["--len", "1000000000"], "up to 16,777,216 are computed"),

@@ -56,7 +56,9 @@ def test_every_real_dtype_and_both_orders_read_the_same(
         (npy(ROWS).replace(b"(2, 3)", b"(9, 9)"), "truncated: 648 bytes"),
     ],
 )
-def test_what_is_no_array_of_numbers_is_refused(write: Write, content: bytes, want: str) -> None:
+def test_b109_b111_what_is_no_array_of_numbers_is_refused(
+    write: Write, content: bytes, want: str
+) -> None:
     file = write(content, "x.npy")
     assert want in refused("encode", "--input", file)
     assert "pickle" not in refused("encode", "--input", file)

@@ -25,21 +25,24 @@ def test_names_are_the_keys_and_each_scheme_acts_at_one_place() -> None:
 
 
 def test_shapes_are_kept(scheme: Scheme) -> None:
-    assert scheme.add(X, POSITIONS).shape == X.shape
-    assert scheme.rotate(Q, POSITIONS).shape == Q.shape
-    assert scheme.bias(Q, Q[:, :3], POSITIONS, POSITIONS[:3]).shape == (2, 5, 3)
+    at = scheme.coordinates(POSITIONS)
+    assert scheme.add(X, at).shape == X.shape
+    assert scheme.rotate(Q, at).shape == Q.shape
+    assert scheme.bias(Q, Q[:, :3], at, at[:3]).shape == (2, 5, 3)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_dtypes_are_kept(scheme: Scheme, dtype: str) -> None:
+    at = scheme.coordinates(POSITIONS)
     x, q = X.astype(dtype), Q.astype(dtype)
-    assert scheme.add(x, POSITIONS).dtype == dtype
-    assert scheme.rotate(q, POSITIONS).dtype == dtype
-    assert scheme.bias(q, q, POSITIONS, POSITIONS).dtype == dtype
+    assert scheme.add(x, at).dtype == dtype
+    assert scheme.rotate(q, at).dtype == dtype
+    assert scheme.bias(q, q, at, at).dtype == dtype
 
 
 def test_inputs_are_untouched(scheme: Scheme) -> None:
-    x, q, positions = X.copy(), Q.copy(), POSITIONS.copy()
+    at = scheme.coordinates(POSITIONS)
+    x, q, positions = X.copy(), Q.copy(), at.copy()
     for array in (x, q, positions):
         array.flags.writeable = False
     scheme.add(x, positions)
@@ -50,10 +53,11 @@ def test_inputs_are_untouched(scheme: Scheme) -> None:
 
 
 def test_only_its_own_place_is_touched(scheme: Scheme) -> None:
+    at = scheme.coordinates(POSITIONS)
     touched = {
-        "token embeddings": not np.array_equal(scheme.add(X, POSITIONS), X),
-        "queries and keys": not np.array_equal(scheme.rotate(Q, POSITIONS), Q),
-        "attention scores": bool(scheme.bias(Q, Q, POSITIONS, POSITIONS).any()),
+        "token embeddings": not np.array_equal(scheme.add(X, at), X),
+        "queries and keys": not np.array_equal(scheme.rotate(Q, at), Q),
+        "attention scores": bool(scheme.bias(Q, Q, at, at).any()),
     }
     assert [place for place, yes in touched.items() if yes] == (
         [scheme.place] if scheme.sees_order else []
@@ -61,20 +65,19 @@ def test_only_its_own_place_is_touched(scheme: Scheme) -> None:
 
 
 def test_a_position_is_all_that_counts_not_its_row(scheme: Scheme) -> None:
+    at = scheme.coordinates(POSITIONS)
     order = np.array([3, 0, 4, 1, 2])
-    assert_array_equal(scheme.add(X[order], POSITIONS[order]), scheme.add(X, POSITIONS)[order])
+    assert_array_equal(scheme.add(X[order], at[order]), scheme.add(X, at)[order])
+    assert_array_equal(scheme.rotate(Q[:, order], at[order]), scheme.rotate(Q, at)[:, order])
     assert_array_equal(
-        scheme.rotate(Q[:, order], POSITIONS[order]), scheme.rotate(Q, POSITIONS)[:, order]
-    )
-    assert_array_equal(
-        scheme.bias(Q[:, order], Q[:, order], POSITIONS[order], POSITIONS[order]),
-        scheme.bias(Q, Q, POSITIONS, POSITIONS)[:, order][:, :, order],
+        scheme.bias(Q[:, order], Q[:, order], at[order], at[order]),
+        scheme.bias(Q, Q, at, at)[:, order][:, :, order],
     )
 
 
 def test_a_row_by_offset_is_the_same_row_bit_for_bit(scheme: Scheme) -> None:
-    alone = scheme.encoding(np.arange(5, 8), 4, 2).values
-    longer = scheme.encoding(np.arange(8), 4, 2).values
+    alone = scheme.encoding(scheme.coordinates(np.arange(5, 8)), 4, 2).values
+    longer = scheme.encoding(scheme.coordinates(np.arange(8)), 4, 2).values
     rows = longer[..., 5:8, :]
     if isinstance(scheme, ScoreBias):
         rows = rows[..., 5:8]

@@ -98,13 +98,15 @@ def test_a_mask_is_named_as_the_reason() -> None:
     assert masked["checks"][0]["reason"].startswith("the mask is the reason")
 
 
-def test_under_a_mask_nothing_is_claimed_for_the_scheme() -> None:
+def test_under_a_mask_the_scheme_gets_no_credit() -> None:
     document = run_json("permute-test", "a b c", "--causal")
+    reason = document["sections"][3]["checks"][0]["reason"]
+    assert reason.startswith("the mask alone does this already")
     assert checks(document) == [
         ("Control: no positions, no mask", "pass"),
         ("Control: no positions, no mask", "pass"),
         ("No positions, causal mask", "pass"),
-        ("sinusoidal, no mask", "pass"),
+        ("sinusoidal, causal mask", "pass"),
     ]
 
 
@@ -118,7 +120,7 @@ def test_alibi_without_a_mask_does_not_see_a_reversal() -> None:
     result = run("permute-test", "dog bites man", "--against", "man bites dog", "--scheme", "alibi")
     assert result.status == 1
     assert "FAIL  outputs do not follow their tokens" in result.out
-    assert "this scheme gives the re-ordered text the same scores" in result.out
+    assert "no difference beyond rounding" in result.out
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from textwrap import dedent
 
 import numpy as np
@@ -72,7 +73,7 @@ def test_the_whole_text() -> None:
               no order
 
         UNDEFINED  nan
-              largest difference is not a number; the tolerance is 1e-09; not bit-identical
+              a value is not a number
               NaN
         """
     )
@@ -132,7 +133,7 @@ def test_off_a_terminal_the_environment_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_a_narrow_encoding_loses_no_number(encoding: str) -> None:
+def test_b93_a_narrow_encoding_loses_no_number(encoding: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "poscli", "permute-test", "日本 a [b]"],
         capture_output=True,
@@ -141,7 +142,10 @@ def test_a_narrow_encoding_loses_no_number(encoding: str) -> None:
     )
     text = done.stdout.decode(encoding)
     assert done.stderr == b""
-    assert "| token |" in text
+    assert "| token " in text
+    lines = [line for line in text.splitlines() if line.startswith(("+-", "| ", "|-"))]
+    for above, below in pairwise(lines):
+        assert len(above) == len(below) or (above.startswith("+-") and below.startswith("+-"))
     assert "[b]" in text
     assert "-0.604189" in text
 

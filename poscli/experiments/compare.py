@@ -16,6 +16,7 @@ from poscli.report import (
     Grid,
     Report,
     Section,
+    Verdict,
     check,
     largest_difference,
     tolerance,
@@ -80,7 +81,7 @@ def compare(config: CompareConfig) -> Report:
         settings=config.model_dump(exclude_none=True),
         sections=[
             Section(facts=[("tokens", len(tokens)), *adding], grids=[result]),
-            _pairs(names, outputs),
+            _pairs(names, outputs, _same_columns(config, positions)),
             _same_word(config, model),
         ],
         result=result,
@@ -93,10 +94,10 @@ def _measures(
     n, width = len(x), scheme.table_width(config.dim, config.heads)
     deviation, allowed = _offset_deviation(config, model, scheme, positions)
     scheme = scheme.for_length(n)
-    positions = scheme.coordinates(positions)
-    table = scheme.encoding(positions, width, config.heads)
+    places = scheme.coordinates(positions)
+    table = scheme.encoding(places, width, config.heads)
     rows = np.moveaxis(table.values, -2, 0).reshape(n, -1)
-    added = np.linalg.norm(scheme.apply(np.zeros((n, width)), positions), axis=1)
+    added = np.linalg.norm(scheme.apply(np.zeros((n, width)), places), axis=1)
     distinct = len(np.unique(rows, axis=0))
     return {
         "place": scheme.place,
@@ -104,8 +105,8 @@ def _measures(
         "limit": "none" if scheme.limit is None else f"{scheme.limit:,} positions",
         "distinct rows": f"{distinct} of {n}",
         "norm added": _range(added),
-        "score by offset alone": "yes" if deviation <= allowed else "no",
-        "largest deviation": deviation,
+        "score by offset alone": None if n == 1 else "yes" if deviation <= allowed else "no",
+        "largest deviation": None if n == 1 else deviation,
     }
 
 
@@ -121,11 +122,30 @@ def _offset_deviation(
     return deviation, tolerance(2 * config.dim, float(np.abs(scores).max()), scores.dtype)
 
 
-def _pairs(names: tuple[str, ...], outputs: list[Array]) -> Section:
+def _same_columns(config: CompareConfig, positions: Array) -> list[tuple[str, str]]:
+    """Say of which pairs the tables hold the same columns in another order."""
+    tables = []
+    if len(positions) == 1:
+        return []
+    for scheme in config.schemes:
+        used = scheme.for_length(len(positions))
+        width = used.table_width(config.dim, config.heads)
+        table = used.encoding(used.coordinates(positions), width, config.heads).values
+        tables.append(table if table.ndim == 2 and used.sees_order else None)
+    found = []
+    for (i, one), (j, other) in combinations(enumerate(tables), 2):
+        if one is None or other is None or one.shape != other.shape or (one == other).all():
+            continue
+        if sorted(map(tuple, one.T.tolist())) == sorted(map(tuple, other.T.tolist())):
+            pair = f"{config.schemes[i].label()} and {config.schemes[j].label()}"
+            found.append((pair, "the same table up to column order"))
+    return found
+
+
+def _pairs(names: tuple[str, ...], outputs: list[Array], facts: list[tuple[str, str]]) -> Section:
     cells: list[list[Cell]] = [
         [largest_difference(one, other) for other in outputs] for one in outputs
     ]
-    only_start = len(outputs[0]) == 1
     checks = [
         check(
             f"{names[i]} and {names[j]} give different outputs",
@@ -133,10 +153,10 @@ def _pairs(names: tuple[str, ...], outputs: list[Array]) -> Section:
             outputs[j],
             expected="different",
             tolerance=0.0,
-            uninformative="a single token at position 0 cannot tell schemes apart",
+            uninformative="a single token at position 0 cannot tell these schemes apart",
         )
         for i, j in combinations(range(len(names)), 2)
-        if only_start
+        if len(outputs[0]) == 1 and cells[i][j] == 0.0
     ]
     grid = Grid(
         "Largest difference between the outputs of each pair",
@@ -145,12 +165,16 @@ def _pairs(names: tuple[str, ...], outputs: list[Array]) -> Section:
         [(name,) for name in names],
         cells,
     )
-    return Section(grids=[grid] if len(names) > 1 else [], checks=checks)
+    return Section(facts=facts, grids=[grid] if len(names) > 1 else [], checks=checks)
 
 
 def _same_word(config: CompareConfig, model: Model) -> Section:
-    """One word at two places among others that all differ: are its two outputs equal?"""
+    """One word at two places among others that all differ: are its two outputs equal?
+
+    Not from a scheme that sees a query's own place; none of the others can tell the two apart.
+    """
     first, second = sorted(config.places)
+    refuse_size(config.heads * (second + 1) ** 2, f"{second + 1:,} tokens")
     tokens = [f"other {i}" for i in range(second + 1)]
     x = embed(tokens, config.dim, config.seed, None)
     x[[first, second]] = embed([config.word], config.dim, config.seed, config.embeddings)
@@ -158,19 +182,23 @@ def _same_word(config: CompareConfig, model: Model) -> Section:
     schemes = [NoPE(), *(s for s in config.schemes if s.sees_order)]
     checks: list[Check] = []
     for scheme in schemes:
-        attention = model.attend(x, scheme, positions)
-        scale = float(np.abs(x).max() * max(1.0, np.abs(attention.scores).max()))
+        expected = "different" if scheme.sees_own_place else "equal"
+        try:
+            outputs = model.attend(x, scheme, positions).outputs
+        except PoscliError as error:
+            raise PoscliError(f"{error} (places are {first} and {second})") from None
+        blind = checks and checks[0].verdict is not Verdict.PASS
         checks.append(
             check(
-                f"{scheme.label()}: '{config.word}' at {first} and at {second}, "
-                + ("different" if scheme.sees_order else "equal"),
-                attention.outputs[first],
-                attention.outputs[second],
-                expected="different" if scheme.sees_order else "equal",
-                tolerance=tolerance(sum(x.shape), scale, x.dtype),
+                f"{scheme.label()}: '{config.word}' at {first} and at {second}, {expected}",
+                outputs[first],
+                outputs[second],
+                expected=expected,
+                tolerance=model.tolerance(x, scheme, positions),
+                uninformative="the control is not equal" if blind else "",
             )
         )
-    return Section("The same word at two places", checks=checks)
+    return Section("The same word at two places, without a mask", checks=checks)
 
 
 def _range(values: Array) -> str:

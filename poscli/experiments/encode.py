@@ -1,5 +1,6 @@
 """encode: the numbers of one scheme, at the positions asked for."""
 
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -11,12 +12,12 @@ from poscli.arrays import Array, Precision, rounded
 from poscli.errors import PoscliError
 from poscli.files import load_array
 from poscli.positions import Positions, as_array, grid_positions, refuse_size
-from poscli.report import Grid, Report, Section, Table
+from poscli.report import Grid, Report, Section
 from poscli.schemes import AnyScheme
 from poscli.schemes.base import Scheme, position_labels
 from poscli.schemes.sinusoidal import Sinusoidal
 from poscli.settings import FilePath, Settings
-from poscli.words import embed, split
+from poscli.words import Embeddings, embed, split
 
 _MOST_STEPS = 4096
 _DEFAULT_LENGTH = 8
@@ -41,7 +42,7 @@ class EncodeConfig(Settings):
     heads: int = Field(4, ge=1, le=2**10, description="heads, where each has values of its own")
     dtype: Precision = Field("float64", description="format the finished numbers are rounded to")
     seed: int = Field(0, ge=0, description="seed of the words' vectors")
-    embeddings: dict[str, list[float]] | None = Field(None, description="a vector per word")
+    embeddings: Embeddings | None = Field(None, description="a vector per word")
     vector: list[float] | None = Field(
         None, min_length=1, description="data: one vector, put at every position"
     )
@@ -59,6 +60,8 @@ class EncodeConfig(Settings):
         where += [n for n in ("length", "offset") if n in self.model_fields_set]
         if len(where) > 1 and where != ["length", "offset"]:
             raise PoscliError(f"{where[0]} and {where[1]} both say where; give one")
+        if self.explain and self.dtype != "float64":
+            raise PoscliError(f"explain writes float64 steps; dtype {self.dtype} does not fit it")
         if self.embeddings is not None and self.sentence is None:
             raise PoscliError("embeddings are vectors of a sentence's words; give a sentence")
         return self
@@ -81,12 +84,22 @@ def encode(config: EncodeConfig) -> Report:
     refuse_size(
         scheme.size(len(positions), width, heads), f"{len(positions):,} positions of width {width}"
     )
-    table = _rounded(scheme.encoding(positions, width, heads), config.dtype)
-    grids, result, array = table.grids(), table.grid(), table.values
-    if data is not None and scheme.applied:
-        applied = rounded(scheme.apply(data, positions), config.dtype)
-        result, array = _token_grid(scheme.applied, tokens, positions, applied), applied
-        grids = [_token_grid("E, the data", tokens, positions, data), *grids, result]
+    table = scheme.encoding(positions, width, heads)
+    table = table.named(tokens) if tokens and not scheme.applied else table
+    table = replace(table, values=rounded(table.values, config.dtype))
+    grids, result, array = (
+        [*scheme.details(positions, width), *table.grids()],
+        table.grid(),
+        table.values,
+    )
+    if data is not None:
+        grids = [_token_grid("E, the data", tokens, positions, data), *grids]
+        if scheme.applied:
+            array = rounded(scheme.apply(data, positions), config.dtype)
+            result = _token_grid(scheme.applied, tokens, positions, array)
+            grids.append(result)
+        elif not tokens:
+            raise PoscliError(f"{scheme.name} acts on scores, so a vector has no use here")
     lines = []
     if config.explain:
         if scheme.size(len(positions), width, heads) > _MOST_STEPS:
@@ -140,12 +153,13 @@ def _resolved(config: EncodeConfig, positions: Array, width: int) -> dict[str, A
     """Return the settings with everything filled in that the data or a default decided."""
     counted = config.positions is None and config.grid is None
     where = {"length": len(positions), "offset": config.offset} if counted else {}
-    given = config.model_dump(exclude={"explain", "length", "offset", "dim"}, exclude_none=True)
+    unused = {"explain", "length", "offset", "dim"}
+    if config.sentence is None:
+        unused.add("seed")
+    if config.scheme.applied:
+        unused.add("heads")
+    given = config.model_dump(exclude=unused, exclude_none=True)
     return {**given, **where, "dim": width}
-
-
-def _rounded(table: Table, precision: Precision) -> Table:
-    return Table(table.name, table.axes, rounded(table.values, precision))
 
 
 def _token_grid(title: str, tokens: list[str], positions: Array, values: Array) -> Grid:

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from poscli.errors import PoscliError
@@ -43,11 +44,12 @@ def extrapolate(config: ExtrapolateConfig) -> Report:
     for given in config.schemes:
         scheme = given.trained_at(config.length)
         scheme.check_width(scheme.table_width(config.dim, config.heads), config.heads)
-        if scheme.limit is not None and scheme.limit < config.length:
+        try:
+            scheme.check_positions(scheme.coordinates(np.arange(config.length)))
+        except PoscliError as error:
             raise PoscliError(
-                f"{scheme.name} cannot be trained at length {config.length}: it has "
-                f"{scheme.limit} rows, and position {scheme.limit} is the first missing one"
-            )
+                f"{scheme.name} cannot be trained at length {config.length}: {error}"
+            ) from None
         beyond = scheme.beyond(config.length, lengths, config.dim, config.heads)
         for length, cell in zip(lengths, beyond.cells, strict=True):
             labels.append((scheme.label(), str(length), f"{length / config.length:g}x"))

@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+from hashlib import sha256
 from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
 
 from poscli import __version__
+from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.report import Grid, Report
 
@@ -33,6 +35,7 @@ def to_json(report: Report) -> bytes:
             for section in report.sections
         ],
         "result": _grid(report.result),
+        **({} if report.array is None else {"array": _pin(report.array)}),
         "passed": report.passed,
     }
     text = json.dumps(_strict(document), allow_nan=False, ensure_ascii=False, indent=1)
@@ -59,6 +62,12 @@ def to_npy(report: Report) -> bytes:
     stream = io.BytesIO()
     np.save(stream, report.array, allow_pickle=False)
     return stream.getvalue()
+
+
+def _pin(array: Array) -> dict[str, Any]:
+    """Describe an array so that another project can pin it: its float64 bytes, C order, by hash."""
+    data = np.ascontiguousarray(array, "<f8").tobytes()
+    return {"shape": list(array.shape), "sha256": sha256(data).hexdigest()}
 
 
 def _grid(grid: Grid) -> dict[str, Any]:

@@ -6,7 +6,8 @@ the blocks fit 80 columns, nothing wraps and nothing is cut, whatever the enviro
 
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import isnan
 from typing import Any, TextIO
 
 import numpy as np
@@ -16,10 +17,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from poscli.errors import PoscliError
 from poscli.render.numbers import common_decimals, written
 from poscli.report import Cell, Check, Grid, Report, Verdict
+from poscli.text import plain, visible
 
 _PLAIN_WIDTH = 80
+_MOST_CELLS = 100_000
 _STYLES = {
     Verdict.PASS: "green",
     Verdict.FAIL: "bold red",
@@ -30,6 +34,12 @@ _STYLES = {
 
 def render(report: Report, stream: TextIO) -> None:
     """Write the report to a stream, piece by piece."""
+    for grid in (grid for section in report.sections for grid in section.grids):
+        if len(grid.labels) * len(grid.columns) > _MOST_CELLS:
+            raise PoscliError(
+                f"{len(grid.labels):,} rows of {len(grid.columns)} are too many for a table; "
+                "ask for --format csv, json or npy"
+            )
     terminal = stream.isatty()
     console = Console(
         file=stream,
@@ -41,20 +51,22 @@ def render(report: Report, stream: TextIO) -> None:
         emoji=False,
         soft_wrap=not terminal,
     )
-    _line(console, Text(report.title, style="bold"))
+    _line(console, report.title, "bold")
     for line in textwrap.wrap(_settings(report.settings), _PLAIN_WIDTH, break_long_words=False):
-        _line(console, Text(line, style="dim"))
+        _line(console, line, "dim")
     for section in report.sections:
         if section.title:
-            _line(console, Text(f"\n{section.title}", style="bold"))
+            console.print()
+            _line(console, section.title, "bold")
         for label, value in section.facts:
-            _line(console, Text(f"{label}: {written(value)}"))
+            _line(console, f"{label}: {written(value)}")
         for grid in section.grids:
-            _line(console, Text(f"\n{grid.title}"))
-            for table in _tables(grid, console):
+            console.print()
+            _line(console, grid.title)
+            for table in _tables(_safe(grid, console.encoding), console.width):
                 console.print(table, soft_wrap=False, crop=False, no_wrap=not terminal)
         for line in section.lines:
-            _line(console, Text(line))
+            _line(console, line)
         for check in section.checks:
             _check(console, check)
 
@@ -66,8 +78,20 @@ def to_text(report: Report) -> bytes:
     return stream.getvalue().encode("utf-8", "backslashreplace")
 
 
-def _line(console: Console, text: Text) -> None:
-    console.print(text, soft_wrap=not console.is_terminal)
+def _line(console: Console, text: str, style: str = "") -> None:
+    safe = visible(text, console.encoding)
+    console.print(Text(safe, style=style), soft_wrap=not console.is_terminal)
+
+
+def _safe(grid: Grid, encoding: str) -> Grid:
+    """Return the grid with every text as it can be printed."""
+
+    def safe(texts: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(visible(t, encoding) if isinstance(t, str) else t for t in texts)
+
+    cells = grid.cells if isinstance(grid.cells, np.ndarray) else [safe(row) for row in grid.cells]
+    labels = [safe(label) for label in grid.labels]
+    return Grid(grid.title, safe(grid.index), safe(grid.columns), labels, cells)
 
 
 def _settings(settings: dict[str, Any]) -> str:
@@ -88,24 +112,27 @@ def _value(value: Any) -> str:
         if len(value) > 8:
             return f"({len(value)} values)"
         return f"[{', '.join(_value(v) for v in value)}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return plain(value) if isinstance(value, float) else str(value)
 
 
 def _check(console: Console, check: Check) -> None:
     text = Text(f"\n{check.verdict.upper()}", style=_STYLES[check.verdict])
-    text.append(f"  {check.claim}", style="default")
-    _line(console, text)
-    bits = "bit-identical" if check.identical else "not bit-identical"
+    text.append(f"  {visible(check.claim, console.encoding)}", style="default")
+    console.print(text, soft_wrap=not console.is_terminal)
     against = "within" if check.difference <= check.tolerance else "above"
-    evidence = f"largest difference {check.difference:.3g}, {against} the tolerance "
-    if check.difference != check.difference:
-        evidence = "largest difference is not a number; the tolerance is "
-    _line(console, Text(f"      {evidence}{check.tolerance:.3g}; {bits}"))
-    if check.reason:
-        _line(console, Text(f"      {check.reason}"))
+    bits = "bit-identical" if check.identical else "not bit-identical"
+    evidence = (
+        "a value is not a number"
+        if isnan(check.difference)
+        else f"largest difference {check.difference:.3g}, {against} the tolerance "
+        f"{check.tolerance:.3g}; {bits}"
+    )
+    for line in (evidence, check.reason):
+        if line:
+            _line(console, f"      {line}")
 
 
-def _tables(grid: Grid, console: Console) -> Iterator[Table]:
+def _tables(grid: Grid, width: int) -> Iterator[Table]:
     """Cut a grid into tables of as many columns as fit, the label columns at the left of each."""
     rows = grid.rows()
     decimals = _decimals(grid, rows)
@@ -114,7 +141,7 @@ def _tables(grid: Grid, console: Console) -> Iterator[Table]:
         _widest([name, *(label[i] for label in grid.labels)]) for i, name in enumerate(grid.index)
     ]
     widths = [_widest([name, *(row[j] for row in texts)]) for j, name in enumerate(grid.columns)]
-    room = console.width - sum(w + 3 for w in labels) - 1
+    room = width - sum(w + 3 for w in labels) - 1
     numeric = [
         all(isinstance(row[j], int | float | None) for row in rows)
         for j in range(len(grid.columns))

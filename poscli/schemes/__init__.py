@@ -5,21 +5,73 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 
 from poscli.errors import PoscliError, nearest
-from poscli.schemes.alibi import Alibi
+from poscli.schemes.alibi import Alibi, FalconAlibi
+from poscli.schemes.axial import RopeAxial, RopeAxialCentred, RopeAxialPixel
 from poscli.schemes.base import Scheme
+from poscli.schemes.cope import Cope
+from poscli.schemes.deberta import Deberta
+from poscli.schemes.detr import DetrLearned, DetrSine
+from poscli.schemes.fire import Fire
+from poscli.schemes.grid import Sincos2D, Sincos3D
+from poscli.schemes.kerple import KerpleLog, KerplePower
 from poscli.schemes.learned import Learned
+from poscli.schemes.mrope import MRope
 from poscli.schemes.nope import NoPE
 from poscli.schemes.presets import PRESETS
 from poscli.schemes.rope import Rope
-from poscli.schemes.sinusoidal import Sinusoidal
+from poscli.schemes.sandwich import Sandwich
+from poscli.schemes.scaling import (
+    RopeDynamic,
+    RopeLinear,
+    RopeNtk,
+    RopeNtkFixed,
+    RopeNtkMixed,
+)
+from poscli.schemes.scaling_by_pair import LongRope, RopeLlama3, RopeProportional, RopeYarn
+from poscli.schemes.shaw import Shaw
+from poscli.schemes.sinusoidal import ScaledSinusoidal, Sinusoidal
+from poscli.schemes.t5 import T5
+from poscli.schemes.transformer_xl import TransformerXL
+from poscli.schemes.window import Window
+from poscli.schemes.xpos import XPos
 from poscli.settings import union
 
 SCHEMES: dict[str, type[Scheme]] = {
     "none": NoPE,
     "sinusoidal": Sinusoidal,
+    "scaled-sinusoidal": ScaledSinusoidal,
     "learned": Learned,
+    "sincos-2d": Sincos2D,
+    "sincos-3d": Sincos3D,
+    "detr-sine": DetrSine,
+    "detr-learned": DetrLearned,
     "rope": Rope,
+    "rope-linear": RopeLinear,
+    "rope-ntk": RopeNtk,
+    "rope-ntk-fixed": RopeNtkFixed,
+    "rope-ntk-mixed": RopeNtkMixed,
+    "rope-dynamic": RopeDynamic,
+    "rope-yarn": RopeYarn,
+    "rope-llama3": RopeLlama3,
+    "rope-longrope": LongRope,
+    "rope-proportional": RopeProportional,
+    "rope-mrope": MRope,
+    "rope-axial": RopeAxial,
+    "rope-axial-centred": RopeAxialCentred,
+    "rope-axial-pixel": RopeAxialPixel,
+    "xpos": XPos,
     "alibi": Alibi,
+    "alibi-falcon": FalconAlibi,
+    "t5": T5,
+    "kerple-log": KerpleLog,
+    "kerple-power": KerplePower,
+    "sandwich": Sandwich,
+    "fire": Fire,
+    "transformer-xl": TransformerXL,
+    "shaw": Shaw,
+    "deberta": Deberta,
+    "cope": Cope,
+    "window": Window,
 }
 
 

@@ -15,6 +15,7 @@ from poscli.schemes.base import (
     position_table,
     trained_cells,
 )
+from poscli.text import figure
 
 
 class Additive(Scheme):
@@ -38,7 +39,7 @@ class Additive(Scheme):
         added, lines = self.vectors(positions, x.shape[1]), []
         for n, name in enumerate(named(tokens, positions)):
             for j, (e, p) in enumerate(zip(x[n].tolist(), added[n].tolist(), strict=True)):
-                lines.append(f"{name}, dim {j}: {e:.6g} + {p:.6g} = {e + p:.6g}")
+                lines.append(f"{name}, dim {j}: {figure(e)} + {figure(p)} = {figure(e + p)}")
         return lines
 
     def encoding(self, positions: Array, width: int, heads: int) -> Table:
@@ -50,7 +51,7 @@ class Additive(Scheme):
         lines = []
         for p, row in zip(position_labels(positions), self.vectors(positions, width), strict=True):
             lines.append(f"position {p}")
-            lines += [f"  dim {j}: {value:.6g}" for j, value in enumerate(row.tolist())]
+            lines += [f"  dim {j}: {figure(value)}" for j, value in enumerate(row.tolist())]
         return lines
 
     def beyond(self, trained: int, lengths: Sequence[int], dim: int, heads: int) -> Beyond:

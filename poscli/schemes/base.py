@@ -15,6 +15,7 @@ from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.report import Cell, Check, Grid, Table
 from poscli.settings import Settings
+from poscli.text import plain
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,16 @@ class Scheme(Settings):
         """The number of positions the scheme has values for; None where there is no end."""
         return None
 
+    @property
+    def sees_own_place(self) -> bool:
+        """Whether, without a mask, one token at two places attends differently from each.
+
+        Not so where the key's position alone decides: every query then sees the same.
+        """
+        return self.sees_order
+
     def label(self) -> str:
-        """Return the scheme as it is written on the command line: name:key=value,key=value."""
+        """Return the scheme as name:key=value,key=value; a long value by its size."""
         given = self.model_dump(exclude_defaults=True, exclude={"name"})
         parts = [f"{key}={_short(value)}" for key, value in given.items()]
         return f"{self.name}:{','.join(parts)}" if parts else self.name
@@ -148,8 +157,12 @@ class Scheme(Settings):
     def encoding(self, positions: Array, width: int, heads: int) -> Table:
         """Return the encoding itself as a labelled float64 array."""
         return position_table(
-            "P, added at each position", positions, np.zeros((len(positions), width))
+            "P, zero: nothing is added", positions, np.zeros((len(positions), width))
         )
+
+    def details(self, positions: Array, width: int) -> list[Grid]:
+        """Return what encoding() is made from, in float64, to be shown before it."""
+        return []
 
     def apply(self, x: Array, positions: Array) -> Array:
         """Return what the scheme makes of vectors (n, d) before scores are taken, (n, d)."""
@@ -172,7 +185,7 @@ def position_labels(positions: Array) -> tuple[str, ...]:
     """Return positions as text: whole numbers without a decimal point, axes with commas."""
     if positions.ndim == 2:
         return tuple(",".join(position_labels(row)) for row in positions)
-    return tuple(f"{p:.17g}" if p % 1 else str(int(p)) for p in positions.tolist())
+    return tuple(plain(p) for p in positions.tolist())
 
 
 def named(tokens: Sequence[str], positions: Array) -> list[str]:
@@ -195,4 +208,4 @@ def trained_cells(lengths: Sequence[int], trained: int, text: str) -> list[str]:
 def _short(value: object) -> str:
     if isinstance(value, list):
         return f"({len(value)} values)"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return plain(value) if isinstance(value, float) else str(value)

@@ -1,7 +1,9 @@
 """Learned absolute positions: a table with one trained row per position, and no row after it.
 
 Source: Gehring et al. 2017 (arXiv 1705.03122), section 3.1; as in GPT-2, 1024 rows of width 768
-drawn from a normal distribution of standard deviation 0.02.
+drawn from a normal distribution of standard deviation 0.02. fairseq and its heirs keep rows before
+position 0 (padding_idx + 1 of them in RoBERTa, 2 in BART and OPT): what stands at position -1,
+which is padding, reads the row before the first.
 """
 
 from collections.abc import Sequence
@@ -20,9 +22,11 @@ from pydantic import (
 from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.files import load_array
+from poscli.positions import refuse_size
 from poscli.schemes.additive import Additive
 from poscli.schemes.base import Beyond, position_labels
 from poscli.settings import FilePath
+from poscli.text import figure, plain
 
 
 class Learned(Additive):
@@ -31,12 +35,15 @@ class Learned(Additive):
     name: Literal["learned"] = "learned"
     summary: ClassVar[str] = "one trained row per position, and none past the last"
     source: ClassVar[str] = "Gehring 2017, section 3.1; GPT-2"
-    formula: ClassVar[str] = "row p of a table of trained rows"
+    formula: ClassVar[str] = "row p + offset of a table of trained rows"
     users: ClassVar[str] = "GPT-2, BERT, RoBERTa, OPT, BART, ViT, CLIP"
 
-    rows: int = Field(1024, ge=1, le=2**20, description="rows to draw, one per position")
+    rows: int = Field(
+        1024, ge=1, le=2**20, description="rows to draw, those of the offset included"
+    )
     std: float = Field(0.02, ge=0, description="standard deviation of the drawn rows")
     seed: int = Field(0, ge=0, description="seed of the drawn rows")
+    offset: int = Field(0, ge=0, description="the row that position 0 reads")
     table: list[list[float]] | FilePath | None = Field(
         None, description="the rows themselves, or the name of a .npy file that holds them"
     )
@@ -44,20 +51,19 @@ class Learned(Additive):
 
     @model_validator(mode="after")
     def _take_table(self) -> Self:
-        if self.table is None:
-            return self
-        unused = sorted({"rows", "std", "seed"} & self.model_fields_set)
-        if unused:
+        if self.table is not None:
+            unused = sorted({"rows", "std", "seed"} & self.model_fields_set)
+            if unused:
+                raise PoscliError(
+                    f"learned draws no rows when a table is given, so {unused[0]!r} has no use; "
+                    "remove one of the two"
+                )
+            self._given = read_table(self.name, self.table)
+        if self.limit < 1:
             raise PoscliError(
-                f"learned draws no rows when a table is given, so {unused[0]!r} has no use; "
-                "remove one of the two"
+                f"learned has {self._count()} rows, so the offset is at most {self._count() - 1}; "
+                f"got {self.offset}"
             )
-        if isinstance(self.table, str):
-            self._given = load_array(Path(self.table), dimensions=2)
-        elif len({len(row) for row in self.table}) != 1 or not self.table[0]:
-            raise PoscliError("learned needs a table whose rows all have the same width")
-        else:
-            self._given = np.array(self.table)
         return self
 
     @model_serializer(mode="wrap")
@@ -67,15 +73,15 @@ class Learned(Additive):
 
     @property
     def limit(self) -> int:
-        return self.rows if self._given is None else len(self._given)
+        return self._count() - self.offset
 
     def trained_at(self, length: int) -> Self:
         if self.table is not None or "rows" in self.model_fields_set:
             return self
-        return self.model_copy(update={"rows": length})
+        return self.model_copy(update={"rows": length + self.offset})
 
     def parameters(self, width: int, heads: int) -> int:
-        return self.limit * width
+        return self._count() * width
 
     def learnable(self, dim: int, heads: int) -> dict[str, Array]:
         return {"rows": self.vectors(np.arange(self.limit), dim)}
@@ -99,35 +105,37 @@ class Learned(Additive):
 
     def check_positions(self, positions: Array) -> None:
         super().check_positions(positions)
-        whole = positions[positions % 1 != 0]
-        if whole.size:
-            raise PoscliError(
-                f"learned has rows for whole positions only; got position {whole[0]:g}"
-            )
-        outside = positions[(positions < 0) | (positions >= self.limit)]
+        require_whole(self.name, positions)
+        outside = positions[(positions < -self.offset) | (positions >= self.limit)]
         if outside.size:
-            position = int(outside[0])
+            position, rows = int(outside[0]), self._count()
             place = f", the {ordinal(position + 1)}" if position > 0 else ""
+            which = f"position {position}{place}"
+            if self.offset:
+                which += f", would read row {position + self.offset}, which"
+            else:
+                which += ","
             raise PoscliError(
-                f"learned has {self.limit} rows, 0 to {self.limit - 1}; position {position}"
-                f"{place}, is not one of them"
+                f"learned has {rows} rows, 0 to {rows - 1}; {which} is not one of them"
             )
 
     def vectors(self, positions: Array, width: int) -> Array:
         self.check_width(width, 1)
         self.check_positions(positions)
-        index = positions.astype(np.int64)
+        index = positions.astype(np.int64) + self.offset
         if self._given is not None:
             return self._given[index]
         needed = int(index.max(initial=-1)) + 1
+        refuse_size(needed * width, f"{needed:,} drawn rows of width {width:,}")
         drawn = np.random.default_rng(self.seed).normal(0.0, self.std, (needed, width))
         return drawn[index]
 
     def steps(self, positions: Array, width: int, heads: int) -> list[str]:
         rows = self.vectors(positions, width).tolist()
+        index = position_labels(positions + self.offset)
         return [
-            f"position {p}: row {p} of {self.limit} = [{', '.join(f'{v:.6g}' for v in row)}]"
-            for p, row in zip(position_labels(positions), rows, strict=True)
+            f"position {p}: row {i} of {self._count()} = [{', '.join(f'{figure(v)}' for v in row)}]"
+            for p, i, row in zip(position_labels(positions), index, rows, strict=True)
         ]
 
     def beyond(self, trained: int, lengths: Sequence[int], width: int, heads: int) -> Beyond:
@@ -137,19 +145,42 @@ class Learned(Additive):
             else f"no row for position {self.limit}"
             for n in lengths
         ]
-        missing = [n for n in lengths if n > self.limit]
+        rows = self._count()
         facts: list[tuple[str, int | str]] = [
-            ("rows", self.limit),
-            ("parameters", f"{self.limit} x {width} = {self.parameters(width, heads):,}"),
+            ("rows", rows),
+            ("parameters", f"{rows} x {width} = {self.parameters(width, heads):,}"),
         ]
-        if missing:
+        if self.offset:
+            facts.append(("rows before position 0", self.offset))
+        if max(lengths) > self.limit:
             facts.append(
                 (
                     "first missing position",
-                    f"{self.limit}, the {ordinal(self.limit + 1)} of a table of {self.limit} rows",
+                    f"{self.limit}, the {ordinal(rows + 1)} of a table of {rows} rows",
                 )
             )
         return Beyond(cells, facts=facts)
+
+    def _count(self) -> int:
+        return self.rows if self._given is None else len(self._given)
+
+
+def read_table(scheme: str, table: list[list[float]] | str) -> Array:
+    """Return the rows given as a setting, (rows, width); a text names the file they are in."""
+    if isinstance(table, str):
+        return load_array(Path(table), dimensions=2)
+    if len({len(row) for row in table}) != 1 or not table[0]:
+        raise PoscliError(f"{scheme} needs a table whose rows all have the same width")
+    return np.array(table)
+
+
+def require_whole(scheme: str, positions: Array) -> None:
+    """Raise PoscliError where a position is no whole number, as rows of a table are."""
+    between = positions[positions % 1 != 0]
+    if between.size:
+        raise PoscliError(
+            f"{scheme} has rows for whole positions only; got position {plain(between[0])}"
+        )
 
 
 def ordinal(n: int) -> str:

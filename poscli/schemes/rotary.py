@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from poscli.arrays import Array
-from poscli.errors import PoscliError
 from poscli.phase import Frequencies, angles, cos_sin
-from poscli.report import Check, Table, check, tolerance
+from poscli.report import Cell, Check, Grid, Table, check, tolerance
 from poscli.schemes.base import Beyond, Scheme, named, position_labels
-from poscli.schemes.turns import angle_cells, unfinished_pairs, wavelength_grid
+from poscli.schemes.turns import pairs_at_new_angles, unfinished_pairs, wavelength_grid
+from poscli.text import figure
 
 
 class Rotary(Scheme):
@@ -25,6 +25,10 @@ class Rotary(Scheme):
     def frequencies(self, width: int) -> Frequencies:
         """Head width -> radians per position, one per pair: the scheme's formula."""
         raise NotImplementedError
+
+    def trained_frequencies(self, width: int) -> Frequencies:
+        """Head width -> the frequencies that training saw: a scaled scheme had others then."""
+        return self.frequencies(width)
 
     def pairs(self, width: int) -> tuple[Array, Array]:
         """Head width -> the first and the second column of every pair, each (pairs,)."""
@@ -39,26 +43,35 @@ class Rotary(Scheme):
         return positions
 
     @property
-    def attention_factor(self) -> float:
-        """What cos and sin are multiplied by; scores grow by its square."""
+    def amplitude(self) -> float:
+        """What cos and sin are multiplied by, the attention factor: scores grow by its square."""
         return 1.0
+
+    def facts(self, width: int) -> list[tuple[str, Cell]]:
+        """Say what is worth knowing of the scheme at a head width."""
+        unit = self.amplitude == 1.0
+        return [] if unit else [("cos and sin are multiplied by", self.amplitude)]
 
     def table_width(self, dim: int, heads: int) -> int:
         return dim // heads
 
     def size(self, length: int, width: int, heads: int) -> int:
-        return 3 * length * width // 2
+        return length * width
 
     def cos_sin(self, positions: Array, width: int) -> tuple[Array, Array]:
         """Positions -> cos and sin as they multiply queries and keys, each (n, pairs)."""
         self.check_positions(positions)
         cos, sin = cos_sin(self.per_pair(positions, width), self.frequencies(width))
-        return self.attention_factor * cos, self.attention_factor * sin
+        return self.amplitude * cos, self.amplitude * sin
 
     def rotate(self, x: Array, positions: Array) -> Array:
+        self.check_width(x.shape[-1], 1)
+        return self.turn(x, *self.cos_sin(positions, x.shape[-1]))
+
+    def turn(self, x: Array, cos: Array, sin: Array) -> Array:
+        """Vectors (h, n, k), cos and sin (n, pairs) -> the vectors with every pair turned."""
         width = x.shape[-1]
-        self.check_width(width, 1)
-        cos, sin = (t.astype(x.dtype) for t in self.cos_sin(positions, width))
+        cos, sin = cos.astype(x.dtype), sin.astype(x.dtype)
         first, second = self.pairs(width)
         to_first, to_second = self.written_to(width)
         a, b = x[..., first], x[..., second]
@@ -73,82 +86,119 @@ class Rotary(Scheme):
     def apply_steps(self, x: Array, positions: Array, tokens: Sequence[str]) -> list[str]:
         cos, sin = self.cos_sin(positions, x.shape[1])
         first, second = self.pairs(x.shape[1])
+        to_first, to_second = self.written_to(x.shape[1])
         lines = []
         for n, name in enumerate(named(tokens, positions)):
             for i, (c, s) in enumerate(zip(cos[n].tolist(), sin[n].tolist(), strict=True)):
                 a, b = float(x[n, first[i]]), float(x[n, second[i]])
+                to = f", to {to_first[i]} and {to_second[i]}" if to_second[i] != second[i] else ""
                 lines.append(
-                    f"{name}, columns {first[i]} and {second[i]}: "
-                    f"{a:.6g} * {c:.6g} - {b:.6g} * {s:.6g} = {a * c - b * s:.6g}; "
-                    f"{b:.6g} * {c:.6g} + {a:.6g} * {s:.6g} = {b * c + a * s:.6g}"
+                    f"{name}, columns {first[i]} and {second[i]}{to}: "
+                    f"{figure(a)} * {figure(c)} - {figure(b)} * {figure(s)} = "
+                    f"{figure(a * c - b * s)}; "
+                    f"{figure(b)} * {figure(c)} + {figure(a)} * {figure(s)} = "
+                    f"{figure(b * c + a * s)}"
                 )
         return lines
 
     def encoding(self, positions: Array, width: int, heads: int) -> Table:
         self.check_width(width, heads)
-        frequencies = self.frequencies(width)
-        shown = angles(self.per_pair(positions, width), frequencies)
+        cos, sin = self.cos_sin(positions, width)
         return Table(
             "R, the turn of each pair",
             (
-                ("part", ("angle", "cos", "sin")),
+                ("part", ("cos", "sin")),
                 ("position", position_labels(positions)),
-                ("pair", tuple(str(i) for i in range(len(frequencies)))),
+                ("pair", tuple(str(i) for i in range(cos.shape[1]))),
             ),
-            np.stack([shown, *self.cos_sin(positions, width)]),
+            np.stack([cos, sin]),
         )
 
-    def frequency_step(self, pair: int, width: int) -> str:
-        """Write out where the frequency of a pair comes from."""
-        return f"{float(self.frequencies(width)[pair]):.6g}"
+    def details(self, positions: Array, width: int) -> list[Grid]:
+        shown = angles(self.per_pair(positions, width), self.frequencies(width))
+        return [
+            Grid(
+                "Angle of each pair, in radians",
+                ("position",),
+                tuple(f"pair {i}" if i == 0 else str(i) for i in range(shown.shape[1])),
+                [(label,) for label in position_labels(positions)],
+                shown,
+            )
+        ]
+
+    def frequency_steps(self, width: int) -> list[str]:
+        """Write out where the frequency of each pair comes from."""
+        return [figure(float(w)) for w in self.frequencies(width)]
 
     def steps(self, positions: Array, width: int, heads: int) -> list[str]:
         self.check_width(width, heads)
         first, second = self.pairs(width)
+        to_first, to_second = self.written_to(width)
         angle = angles(self.per_pair(positions, width), self.frequencies(width))
         cos, sin = self.cos_sin(positions, width)
+        frequencies = self.frequency_steps(width)
         lines = []
-        if self.attention_factor != 1.0:
-            lines.append(f"cos and sin are multiplied by {self.attention_factor:.6g}")
+        if self.amplitude != 1.0:
+            lines.append(f"cos and sin are multiplied by {figure(self.amplitude)}")
         for row, p in enumerate(position_labels(positions)):
             lines.append(f"position {p}")
             for i in range(len(first)):
                 a, b, turn = first[i], second[i], float(angle[row, i])
-                c, s = f"{cos[row, i]:.6g}", f"{sin[row, i]:.6g}"
+                degrees = figure(float(np.degrees(turn)))
+                c, s = figure(float(cos[row, i])), figure(float(sin[row, i]))
                 lines += [
-                    f"  pair {i} = columns {a} and {b}: {self.frequency_step(i, width)} radians "
-                    f"per position; angle {turn:.6g} ({np.degrees(turn):.6g} degrees)",
-                    f"    new x{a} = x{a} * {c} - x{b} * {s}; new x{b} = x{b} * {c} + x{a} * {s}",
+                    f"  pair {i} = columns {a} and {b}: {frequencies[i]} radians "
+                    f"per position; angle {figure(turn)} ({degrees} degrees)",
+                    f"    new x{to_first[i]} = x{a} * {c} - x{b} * {s}; "
+                    f"new x{to_second[i]} = x{b} * {c} + x{a} * {s}",
                 ]
         return lines
 
     def beyond(self, trained: int, lengths: Sequence[int], dim: int, heads: int) -> Beyond:
-        width = self.table_width(dim, heads)
-        frequencies = self.frequencies(width)
+        width, longest = self.table_width(dim, heads), max(lengths)
+        frequencies, last = self.trained_frequencies(width), self.for_length(longest)
         unfinished = unfinished_pairs(frequencies, trained)
         return Beyond(
-            angle_cells(frequencies, trained, lengths),
+            [self._cell(width, trained, length) for length in lengths],
             facts=[
-                ("pairs without a full turn in training", f"{unfinished} of {len(frequencies)}")
+                ("pairs without a full turn in training", f"{unfinished} of {len(frequencies)}"),
+                *last.facts(width),
             ],
-            grids=[wavelength_grid(frequencies, trained, lengths)],
-            checks=[self._offset_check(max(lengths), width)],
+            grids=[wavelength_grid(frequencies, trained, lengths, last.frequencies(width))],
+            checks=[last.offset_check(longest, width)],
         )
 
-    def _offset_check(self, longest: int, width: int) -> Check:
+    def _cell(self, width: int, trained: int, length: int) -> str:
+        if length <= trained:
+            return "trained"
+        seen, used = self.trained_frequencies(width), self.for_length(length).frequencies(width)
+        new = pairs_at_new_angles(seen, trained, used, length)
+        return f"{new} of {len(seen)} pairs at new angles"
+
+    def score_scale(self, longest: int, width: int) -> float:
+        """How much larger than the vectors alone a score can come out, and its rounding with it."""
+        return self.amplitude**2
+
+    def offsets(self, longest: int) -> tuple[Array, Array, Array, str]:
+        """Return places of one offset: keys near, queries far, keys far, and the far end's name.
+
+        Queries near are at place 0; each is an array of places in a sequence.
+        """
+        near = np.minimum([0, 1, 3, 17], longest - 1)
+        far = longest - 1 - near
+        return near, far, far + near, f"the far end, {longest - 1}"
+
+    def offset_check(self, longest: int, width: int) -> Check:
         """Is the score of two random vectors the same wherever their offset lies?"""
         query, key = np.random.default_rng(0).normal(size=(2, width))
-        offsets = np.minimum([0, 1, 3, 17], longest - 1)
-        starts = longest - 1 - offsets
-        near = self._scores(query, key, np.zeros_like(offsets), offsets)
-        far = self._scores(query, key, starts, starts + offsets)
-        scale = float(np.linalg.norm(query) * np.linalg.norm(key)) * self.attention_factor**2
+        near, far, far_key, end = self.offsets(longest)
+        scale = float(np.linalg.norm(query) * np.linalg.norm(key))
         return check(
-            f"score(p, p + k) is the same at p = 0 and at the far end, {longest - 1}",
-            near,
-            far,
+            f"score(p, p + k) is the same at p = 0 and at {end}",
+            self._scores(query, key, np.zeros_like(near), near),
+            self._scores(query, key, far, far_key),
             expected="equal",
-            tolerance=tolerance(width, scale, np.float64),
+            tolerance=tolerance(width, scale * self.score_scale(longest, width), np.float64),
             uninformative="" if longest > 1 else "a single position has no offset",
         )
 
@@ -156,11 +206,3 @@ class Rotary(Scheme):
         queries = self.rotate(np.tile(query, (1, len(at), 1)), self.coordinates(at))
         keys = self.rotate_keys(np.tile(key, (1, len(to), 1)), self.coordinates(to))
         return np.asarray((queries * keys).sum(axis=(0, 2)))
-
-
-def require_even(name: str, width: int) -> None:
-    """Raise PoscliError for a width that cannot be cut into pairs."""
-    if width < 2 or width % 2:
-        raise PoscliError(
-            f"{name} needs an even head width of 2 or more: it turns pairs; got width {width}"
-        )

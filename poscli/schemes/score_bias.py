@@ -6,8 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from poscli.arrays import Array
+from poscli.errors import PoscliError
 from poscli.report import Grid, Table
 from poscli.schemes.base import Beyond, Scheme, position_labels
+from poscli.text import figure, plain
 
 
 class ScoreBias(Scheme):
@@ -19,8 +21,17 @@ class ScoreBias(Scheme):
     place: ClassVar[str] = "attention scores"
     applied: ClassVar[str] = ""
 
+    def table_width(self, dim: int, heads: int) -> int:
+        return dim // heads
+
     def size(self, length: int, width: int, heads: int) -> int:
         return heads * length * length
+
+    def offsets(self, query_positions: Array, key_positions: Array) -> Array:
+        """Return query minus key, (n, m), or (n, m, axes), of positions the scheme takes."""
+        self.check_positions(query_positions)
+        self.check_positions(key_positions)
+        return np.asarray(query_positions[:, None] - key_positions[None, :])
 
     def encoding(self, positions: Array, width: int, heads: int) -> Table:
         self.check_positions(positions)
@@ -37,7 +48,7 @@ class ScoreBias(Scheme):
 
     def score_step(self, value: float, head: int, query: float, key: float, heads: int) -> str:
         """Write out how one number of the bias comes about."""
-        return f"{value:.6g}"
+        return f"{figure(value)}"
 
     def steps(self, positions: Array, width: int, heads: int) -> list[str]:
         bias = self._shown(positions, positions, width, heads)
@@ -51,12 +62,15 @@ class ScoreBias(Scheme):
         ]
 
     def beyond(self, trained: int, lengths: Sequence[int], dim: int, heads: int) -> Beyond:
-        longer = sorted({trained, *(n for n in lengths if n > trained)})
+        new = [n for n in lengths if trained < n <= (self.limit or n)]
+        longer = sorted({trained, *new})
         farthest = [self._farthest(length, dim // heads, heads) for length in longer]
         bias = dict(zip(longer, farthest, strict=True))
         return Beyond(
             [
-                "trained" if n <= trained else f"bias {bias[n][0]:.6g} at distance {n - 1}"
+                ("trained" if n <= trained else f"bias {figure(bias[n][0])} at distance {n - 1}")
+                if n <= (self.limit or n)
+                else f"no bias for position {self.limit}"
                 for n in lengths
             ],
             grids=[
@@ -71,12 +85,31 @@ class ScoreBias(Scheme):
         )
 
     def _farthest(self, length: int, width: int, heads: int) -> Array:
-        """Return the bias of the last query on the first key, (heads,)."""
+        """Return the bias of the last query on the first of all keys, (heads,)."""
         used = self.for_length(length)
-        query, key = (used.coordinates(np.array([p])) for p in (length - 1, 0))
-        return used._shown(query, key, width, heads)[:, 0, 0]
+        keys = used.coordinates(np.arange(length))
+        return used._shown(keys[-1:], keys, width, heads)[:, 0, 0]
 
     def _shown(self, queries: Array, keys: Array, width: int, heads: int) -> Array:
         return self.bias(
             np.ones((heads, len(queries), width)), np.ones((heads, len(keys), width)), queries, keys
         )
+
+
+def require_whole(name: str, positions: Array) -> None:
+    """Raise PoscliError for a position between two whole numbers: a table has no row for it."""
+    between = positions[positions % 1 != 0]
+    if between.size:
+        raise PoscliError(
+            f"{name} has values for whole positions only; got position {plain(between[0])}"
+        )
+
+
+def products(x: Array, vectors: Array, index: Array) -> Array:
+    """Return the product of each x with the vector its query and key pick, (h, n, m).
+
+    x is (h, n, 1, k) or (h, 1, m, k), vectors (h or 1, rows, k), index (n, m). Summed column by
+    column, so that a number does not depend on which others are computed beside it.
+    """
+    columns = range(x.shape[-1])
+    return np.asarray(sum(x[..., c] * vectors[..., c][:, index] for c in columns))

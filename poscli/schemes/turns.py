@@ -1,11 +1,12 @@
 """How far pairs of columns turn: the ladder of frequencies, and what a length shows of it."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from poscli.phase import Frequencies, powers, wavelengths
+from poscli.phase import TWO_PI, Frequencies, powers, wavelengths
 from poscli.report import Grid
 from poscli.schemes.base import trained_cells
 
@@ -21,16 +22,43 @@ def unfinished_pairs(frequencies: Frequencies, trained: int) -> int:
     return int(np.sum((waves > trained) & np.isfinite(waves)))
 
 
-def wavelength_grid(frequencies: Frequencies, trained: int, lengths: Sequence[int]) -> Grid:
-    """Show how far each pair has turned at the trained length and at the longest one."""
+def pairs_at_new_angles(
+    frequencies: Frequencies, trained: int, used: Frequencies, length: int
+) -> int:
+    """Count the pairs that turn farther within a length than training ever showed.
+
+    frequencies are those of training; used are those at the length. A pair that completed a turn
+    in training has shown every angle.
+    """
+    slack = Decimal("1e-40")
+    return sum(
+        trained * w < TWO_PI and length * u > trained * w * (1 + slack)
+        for w, u in zip(frequencies, used, strict=True)
+    )
+
+
+def wavelength_grid(
+    frequencies: Frequencies,
+    trained: int,
+    lengths: Sequence[int],
+    used: Frequencies | None = None,
+) -> Grid:
+    """Show how far each pair has turned at the trained length and at the longest one.
+
+    used are the frequencies at the longest length, where they are not those of training.
+    """
     waves = wavelengths(frequencies)
     longest = max(lengths)
+    turns = longest / wavelengths(frequencies if used is None else used)
     return Grid(
         f"Turns of each pair: within the trained {trained} positions, and within {longest}",
         ("pair",),
         ("wavelength", f"turns in {trained}", f"turns in {longest}", "full turn seen"),
         [(str(i),) for i in range(len(waves))],
-        [[w, trained / w, longest / w, "yes" if w <= trained else "no"] for w in waves.tolist()],
+        [
+            [w, trained / w, t, "yes" if w <= trained else "no"]
+            for w, t in zip(waves.tolist(), turns.tolist(), strict=True)
+        ],
     )
 
 

@@ -1,0 +1,1 @@
+"""The four experiments, and the list of schemes: settings in, a report out."""

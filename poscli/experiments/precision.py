@@ -1,0 +1,83 @@
+"""precision: what goes wrong when an implementation rounds on its way to a table of sines.
+
+An experiment: each stage in turn, positions, frequencies, angles or finished table, is rounded to
+a format as an implementation would round it there, and the table is held against the exact one.
+poscli itself never computes this way.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from poscli.arrays import Array, rounded
+from poscli.errors import PoscliError
+from poscli.phase import cos_sin
+from poscli.report import Cell, Grid
+from poscli.schemes.base import Scheme
+from poscli.schemes.rotary import Rotary
+from poscli.schemes.sines import Sines
+
+Rounding = Callable[[Array], Array]
+
+
+def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str) -> Grid:
+    """Return one row per stage: the largest error, and how many positions stay apart.
+
+    positions are (n,) whole numbers in rising order. Raises PoscliError for a scheme whose table
+    is not made of angles.
+    """
+    if not isinstance(scheme, Rotary | Sines) or scheme.axes > 1:
+        raise PoscliError(f"{scheme.name} has no angles of one position, so no stages to round")
+    exact = scheme.frequencies(width)
+    frequencies = np.array([float(w) for w in exact])
+    want = np.concatenate(cos_sin(positions, exact), axis=1)
+
+    def to(values: Array) -> Array:
+        return rounded(np.asarray(values, np.float64), precision).astype(np.float64)
+
+    def keep(values: Array) -> Array:
+        return values
+
+    stages: list[tuple[str, Rounding, Rounding, Rounding, Rounding]] = [
+        ("positions", to, keep, keep, keep),
+        ("inverse frequencies", keep, to, keep, keep),
+        ("angles", keep, keep, to, keep),
+        ("finished table", keep, keep, keep, to),
+        ("all of them", to, to, to, to),
+    ]
+    rows: list[Sequence[Cell]] = []
+    plain = np.multiply.outer(positions.astype(np.float64), frequencies)
+    for _, on_positions, on_frequencies, on_angles, on_table in stages:
+        numbers = on_positions(positions.astype(np.float64))
+        angle = on_angles(np.multiply.outer(numbers, on_frequencies(frequencies)))
+        table = on_table(np.concatenate([np.cos(angle), np.sin(angle)], axis=1))
+        off = np.abs(table - want).max(axis=0).reshape(2, -1).max(axis=1).tolist()
+        rows.append([*_largest(np.abs(angle - plain)), *off, *_distinct(table, positions)])
+    return Grid(
+        f"Rounded to {precision} at one stage; {len(positions):,} positions to {positions[-1]:,}",
+        ("rounded",),
+        (
+            "angle off by",
+            "of pair",
+            "cos off by",
+            "sin off by",
+            "distinct rows",
+            "first equal pair",
+        ),
+        [(name,) for name, *_ in stages],
+        rows,
+    )
+
+
+def _largest(error: Array) -> tuple[float, int]:
+    """Return the largest entry of errors (n, pairs), and the pair it belongs to."""
+    by_pair = error.max(axis=0)
+    return float(by_pair.max()), int(np.argmax(by_pair))
+
+
+def _distinct(table: Array, positions: Array) -> tuple[int, str]:
+    """Return how many rows differ, and the first two neighbouring positions whose rows do not."""
+    distinct = len(np.unique(table, axis=0))
+    equal = np.flatnonzero((table[1:] == table[:-1]).all(axis=1))
+    pair = f"{positions[equal[0]]} and {positions[equal[0] + 1]}" if equal.size else "none"
+    return distinct, pair
