@@ -38,7 +38,7 @@ def test_json_and_csv_hold_every_figure(kept: list[str]) -> None:
     result = run_json(*kept)["result"]
     rows = list(csv.reader(io.StringIO(run(*kept, "--format", "csv").out, newline="")))
     assert rows[0] == [*result["index"], *result["columns"]]
-    assert len(rows) - 1 == len(result["cells"]) == 8
+    assert len(rows) - 1 == len(result["cells"]) == 2 * (4 + len(TrainConfig().rescalings))
     cells = {tuple(k): v for k, v in zip(result["labels"], result["cells"], strict=True)}
     label = "learned:rows=16"
     assert cells[(label, label, "excess", "17", "1.0625x")] == ["no", None, None, 2]
@@ -92,7 +92,7 @@ def test_the_default_trains_every_scheme_that_the_recipe_names() -> None:
     [
         (["--task", "ordr"], "there is no task 'ordr'; nearest: 'order'; known: lm, order, recall"),
         (["--task", "lm", "--mask", "none"], "lm needs mask causal"),
-        (["--lengths", "2"], "must be greater than or equal to 3; got 2"),
+        (["--lengths", "2"], "must be 3 or more; got 2"),
         (["none", "none"], "schemes holds none twice"),
         (["learned:rows=8"], "learned cannot be trained at length 16: it has 8 rows"),
         (["--workers", "2", "--cluster", "tcp://x"], "cluster and workers both say where to run"),

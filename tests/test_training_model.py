@@ -10,7 +10,11 @@ from pydantic import PrivateAttr
 from poscli import Alibi, Learned, NoPE, PoscliError, Rope, Scheme, Sinusoidal
 from poscli.arrays import Array
 from poscli.attention import attention
+from poscli.schemes.fire import Fire
+from poscli.schemes.kerple import KerpleLog, KerplePower
 from poscli.schemes.score_bias import ScoreBias
+from poscli.schemes.t5 import T5
+from poscli.schemes.xpos import XPos
 from poscli.training.model import Parameters, Size, initial, logits, loss_and_gradient
 from poscli.training.optimiser import Adam
 from poscli.training.placed import Placed, place, refuse_untrainable
@@ -128,7 +132,9 @@ def test_the_gradient_without_a_mask(scheme: Scheme) -> None:
     check_gradient(scheme, causal=False)
 
 
-@pytest.mark.parametrize("kind", [NoPE, Sinusoidal, Learned, Rope, Alibi])
+@pytest.mark.parametrize(
+    "kind", [NoPE, Sinusoidal, Learned, Rope, XPos, Alibi, T5, KerpleLog, KerplePower, Fire]
+)
 def test_these_can_be_trained(kind: type[Scheme]) -> None:
     assert refused(kind.model_validate({}).trained_at(5)) == ""
 

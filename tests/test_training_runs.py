@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from poscli import Alibi, Learned, NoPE, PoscliError, Rope, Scheme, Sinusoidal
+from poscli.schemes.kerple import KerpleLog, KerplePower
+from poscli.schemes.t5 import T5
 from poscli.training.run import Outcome, Recipe, Run, train
 from poscli.training.tasks import TASKS, Task
 from poscli.training.tasks.order import Order
@@ -58,6 +60,21 @@ def test_past_the_trained_length_sinusoidal_and_rope_break_and_alibi_stays() -> 
     assert rope[2] - rope[0] > 0.7
     assert sinusoidal[1] - sinusoidal[0] > 0.3
     assert np.ptp(alibi) < 0.25
+
+
+def test_t5_declines_past_the_trained_length_where_alibi_does_not() -> None:
+    t5 = figures(trained(T5(), "lm", (16, 32, 64)), "excess")
+    alibi = figures(trained(LM[3], "lm", (16, 32, 64)), "excess")
+    assert t5[1] - t5[0] > 0.08
+    assert alibi[2] < t5[2]
+
+
+def test_learned_numbers_keep_their_bounds() -> None:
+    outside = {"p": np.array([-1.0, 3.0]), "a": np.array([-1.0, 3.0])}
+    held = KerplePower().with_learned(outside)
+    assert held.values("p", 4, 2).tolist() == [0.01, 2.0]
+    assert held.values("a", 4, 2).tolist() == [0.01, 3.0]
+    assert KerpleLog().with_learned(outside).values("p", 4, 2).tolist() == [0.01, 3.0]
 
 
 def test_a_learned_table_runs_at_its_length_and_not_one_past_it() -> None:
