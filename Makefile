@@ -2,16 +2,18 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-EXPERIMENTS := $(basename $(notdir $(wildcard configs/*.yaml)))
+CONFIGS := $(basename $(notdir $(wildcard configs/*.yaml)))
+TRAINED := $(filter extrapolate-train-%,$(CONFIGS))
+EXPERIMENTS := $(filter-out $(TRAINED),$(CONFIGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check peers format lint types schema clean $(EXPERIMENTS)
+.PHONY: help setup demo experiments test check peers format lint types schema clean $(CONFIGS)
 
 help: ## list every target
 	@echo "targets:"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1: \2/p' $(MAKEFILE_LIST)
 	@echo "one target per experiment, each running its file in configs/:"
-	@printf '  %s\n' $(EXPERIMENTS)
+	@printf '  %s\n' $(CONFIGS)
 
 setup: .venv/installed ## build the virtual environment and install poscli into it
 
@@ -26,7 +28,14 @@ demo: setup ## set everything up, run the main job, then every experiment
 	@$(BIN)/poscli permute-test "dog bites man"
 	@for name in $(EXPERIMENTS); do echo; $(MAKE) --no-print-directory $$name || exit 1; done
 
-$(EXPERIMENTS): %: setup
+experiments: setup ## train the models of the README and draw their curves into build/
+	@mkdir -p build
+	@for name in $(TRAINED); do \
+	  echo; $(BIN)/poscli extrapolate --train --config configs/$$name.yaml \
+	    --cache build/runs --plot build/$$name.svg || exit 1; \
+	done
+
+$(CONFIGS): %: setup
 	@$(BIN)/poscli $$(sed -n 's/^command: //p' configs/$@.yaml) --config configs/$@.yaml
 
 test: setup ## set everything up and run the tests

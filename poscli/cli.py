@@ -25,11 +25,13 @@ from poscli.experiments.encode import EncodeConfig, encode
 from poscli.experiments.extrapolate import ExtrapolateConfig, extrapolate
 from poscli.experiments.permute_test import PermuteTestConfig, permute_test
 from poscli.experiments.schemes import list_schemes, show_scheme
+from poscli.experiments.train import TrainConfig, train_and_extrapolate
 from poscli.files import write_whole
 from poscli.report import Report
 from poscli.schema import json_schema
 from poscli.schemes import PRESETS, SCHEMES
 from poscli.text import visible
+from poscli.training.tasks import TASKS
 
 
 class Group(TyperGroup):
@@ -349,21 +351,75 @@ def extrapolate_command(
     ] = None,
     dim: _Dim = None,
     heads: _Heads = None,
+    train: Annotated[
+        bool, typer.Option("--train", help="Train a tiny model per scheme and measure it.")
+    ] = False,
+    task: Annotated[
+        str | None, typer.Option("--task", help=f"What to learn: {', '.join(TASKS)}.")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="INT", help="Runs per scheme.")
+    ] = None,
+    steps: Annotated[
+        str | None, typer.Option("--steps", metavar="INT", help="Training steps.")
+    ] = None,
+    layers: Annotated[
+        str | None, typer.Option("--layers", metavar="INT", help="Blocks of the model.")
+    ] = None,
+    mask: Annotated[str | None, typer.Option("--mask", help="causal or none.")] = None,
+    swap: Annotated[
+        bool, typer.Option("--swap", help="Examine each model with every other scheme too.")
+    ] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="Show figures from papers beside these.")
+    ] = False,
+    workers: Annotated[
+        str | None,
+        typer.Option("--workers", metavar="INT", help="Processes; as many as cores if not given."),
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", help="Address of a Dask scheduler to run on.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option("--cache", help="Folder that keeps finished runs.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the curves: FILE.png, .svg or .pdf.")
+    ] = None,
     config: _Config = None,
     assignments: _Set = None,
     output: _FormatOption = None,
     out: _Out = None,
 ) -> int:
-    """Say what each scheme meets past the trained length. Without a name: all of them."""
+    """Say what each scheme meets past the trained length, or train and measure it."""
     flags = {
         "schemes": ("SCHEME", _parse_schemes(schemes)),
         "length": ("--len", parse_number(length, "--len")),
         "lengths": ("--lengths", _parse_list(lengths, "--lengths")),
         "dim": ("--dim", parse_number(dim, "--dim")),
         "heads": ("--heads", parse_number(heads, "--heads")),
+        "task": ("--task", task),
+        "seeds": ("--seeds", parse_number(seeds, "--seeds")),
+        "steps": ("--steps", parse_number(steps, "--steps")),
+        "layers": ("--layers", parse_number(layers, "--layers")),
+        "mask": ("--mask", mask),
+        "swap": ("--swap", swap or None),
+        "published": ("--published", published or None),
+        "workers": ("--workers", parse_number(workers, "--workers")),
+        "cluster": ("--cluster", cluster),
+        "cache": ("--cache", None if cache is None else str(cache.absolute())),
     }
-    settings = resolve(ExtrapolateConfig, config, assignments or (), flags)
-    return _show(extrapolate(settings), output, out)
+    if train:
+        from poscli.render.progress import watched
+
+        settings = resolve(TrainConfig, config, assignments or (), flags)
+        _ready_to_draw(plot)
+        return _show(train_and_extrapolate(settings, watched), output, out, plot)
+    if plot is not None:
+        raise PoscliError("--plot draws what --train measures; give --train as well")
+    return _show(
+        extrapolate(resolve(ExtrapolateConfig, config, assignments or (), flags)), output, out
+    )
 
 
 @app.command("schemes", cls=Command, epilog="Example: poscli schemes rope")
@@ -410,7 +466,15 @@ def _parse_list(text: str | None, option: str) -> list[Any] | None:
     return None if text is None else parse_list(text, option)
 
 
-def _show(report: Report, output: Format | None, out: Path | None) -> int:
+def _ready_to_draw(plot: Path | None) -> None:
+    """Refuse a figure that cannot be drawn before the work that it would show."""
+    if plot is not None:
+        from poscli.render.figures import check_drawable
+
+        check_drawable(plot)
+
+
+def _show(report: Report, output: Format | None, out: Path | None, plot: Path | None = None) -> int:
     """Write the report where it was asked for; return the exit status of its checks."""
     from poscli.render.data import to_csv, to_json, to_npy
     from poscli.render.table import render, to_text
@@ -435,6 +499,11 @@ def _show(report: Report, output: Format | None, out: Path | None) -> int:
         sys.stdout.flush()
         sys.stdout.buffer.write(writers[output](report))
         sys.stdout.buffer.flush()
+    if plot is not None:
+        from poscli.render.figures import draw
+
+        write_whole(plot, draw(report.figures, plot.suffix))
+        typer.echo(f"wrote {plot}", err=True)
     return 0 if report.passed else 1
 
 

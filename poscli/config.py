@@ -18,6 +18,7 @@ from poscli.files import LARGEST_TEXT, read_bytes
 from poscli.schemes import SCHEMES, expand
 from poscli.settings import Settings, Typed
 from poscli.text import plain
+from poscli.training.tasks import TASKS
 
 C = TypeVar("C", bound=Settings)
 
@@ -209,7 +210,8 @@ def _keys(loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
     for part in loc:
         tried = isinstance(part, str) and ("[" in part or part in _MEMBERS)
         after_scheme = keys[-1:] == ["scheme"] or keys[-2:-1] == ["schemes"]
-        if not tried and not (after_scheme and part in SCHEMES):
+        after_task = keys[-1:] == ["task"] and part in TASKS
+        if not tried and not (after_scheme and part in SCHEMES) and not after_task:
             keys.append(part)
     return tuple(keys)
 
@@ -249,10 +251,11 @@ _LENGTHS = {
 
 def _message(error: Any) -> str:
     given, kind, context = error["input"], error["type"], error.get("ctx", {})
+    what, known = ("task", TASKS) if error["loc"][:1] == ("task",) else ("scheme", SCHEMES)
     if kind == "union_tag_invalid" and context["tag"] != "None":
-        return f"there is no scheme {context['tag']!r}; {nearest(context['tag'], SCHEMES)}"
+        return f"there is no {what} {context['tag']!r}; {nearest(context['tag'], known)}"
     if kind in ("union_tag_not_found", "union_tag_invalid"):
-        return f"a scheme needs a name; {nearest('', SCHEMES)}"
+        return f"a {what} needs a name; {nearest('', known)}"
     if kind == "value_error":
         return str(context["error"])
     if kind == "missing":

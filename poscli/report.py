@@ -170,11 +170,34 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """One line of a figure: a value per x, with its spread where there is one."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    spread: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A figure of lines over lengths, with one x marked and named levels drawn across."""
+
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    marked: float
+    mark: str
+    levels: Sequence[tuple[str, float]] = ()
+
+
+@dataclass(frozen=True)
 class Report:
     """The result of one experiment.
 
     settings are the resolved values it ran with. result is what --format csv writes, array what
-    --format npy writes where the command has one.
+    --format npy writes where the command has one, figures what --plot draws.
     """
 
     title: str
@@ -182,6 +205,7 @@ class Report:
     sections: Sequence[Section]
     result: Grid
     array: Array | None = field(default=None)
+    figures: Sequence[Curves] = ()
 
     @property
     def checks(self) -> list[Check]:

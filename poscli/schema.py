@@ -8,6 +8,7 @@ from poscli.experiments.compare import CompareConfig
 from poscli.experiments.encode import EncodeConfig
 from poscli.experiments.extrapolate import ExtrapolateConfig
 from poscli.experiments.permute_test import PermuteTestConfig
+from poscli.experiments.train import TrainConfig
 from poscli.settings import Settings, union
 
 CONFIGS: dict[str, type[Settings]] = {
@@ -15,6 +16,7 @@ CONFIGS: dict[str, type[Settings]] = {
     "compare": CompareConfig,
     "permute-test": PermuteTestConfig,
     "extrapolate": ExtrapolateConfig,
+    "extrapolate --train": TrainConfig,
 }
 
 

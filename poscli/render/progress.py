@@ -1,10 +1,20 @@
 """A progress bar on standard error, for work that takes long enough to need one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import track
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    track,
+)
+
+from poscli.progress import Advance
 
 T = TypeVar("T")
 
@@ -17,3 +27,21 @@ def tracked(steps: Sequence[T], what: str) -> Iterable[T]:
     if len(steps) < _FEW or not console.is_terminal:
         return steps
     return track(steps, description=what, console=console, transient=True)
+
+
+@contextmanager
+def watched(steps: int, what: str) -> Iterator[Advance]:
+    """Show how many steps are done, the last that ended and the time left, at a terminal."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("steps, time left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(what, total=steps)
+        yield lambda done, which: bar.update(task, advance=done, description=f"{what}: {which}")

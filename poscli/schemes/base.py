@@ -105,6 +105,39 @@ class Scheme(Settings):
         """Return the scheme as a model trained on sequences of this length would hold it."""
         return self
 
+    def stretched(self, times: float) -> Self:
+        """Return the scheme as set for sequences so many times the trained length.
+
+        A factor that was left at its default becomes that number; one that was given stays.
+        """
+        if "factor" not in type(self).model_fields or "factor" in self.model_fields_set:
+            return self
+        return self.model_copy(update={"factor": times})
+
+    def drawn_with(self, seed: int) -> Self:
+        """Return the scheme as another seed draws it; a seed that was given stays."""
+        if "seed" not in type(self).model_fields or "seed" in self.model_fields_set:
+            return self
+        return self.model_copy(update={"seed": seed})
+
+    def learnable(self, dim: int, heads: int) -> dict[str, Array]:
+        """Return the values that training has to find, by name, as they are before training."""
+        return {}
+
+    def with_learned(self, values: dict[str, Array]) -> Self:
+        """Return the scheme holding these values in place of its own."""
+        return self
+
+    def add_gradient(self, gradient: Array, positions: Array) -> dict[str, Array]:
+        """Gradient (n, d) of what add() returned -> of each learnable value add() uses."""
+        return {}
+
+    def bias_gradient(
+        self, gradient: Array, query_positions: Array, key_positions: Array
+    ) -> dict[str, Array]:
+        """Gradient (h, n, m) of what bias() returned -> of each learnable value bias() uses."""
+        return {}
+
     def parameters(self, width: int, heads: int) -> int:
         """Return how many numbers training has to find for this scheme."""
         return 0

@@ -5,7 +5,7 @@ ln(c max(i, T) + 1), so that up to the query the input lies between 0 and 1 at a
 query's position past the threshold T enters, so the bias is not a function of the offset alone.
 """
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -15,6 +15,7 @@ from poscli.schemes.trained import Matrix, Trained, Vector
 from poscli.text import figure, plain
 
 _AGAINST_ZERO = 1e-6
+_LEAST_C = 1e-6
 
 
 class Fire(Trained):
@@ -48,6 +49,47 @@ class Fire(Trained):
     def parameters(self, width: int, heads: int) -> int:
         c_and_threshold = 2
         return super().parameters(width, heads) + c_and_threshold
+
+    def learnable(self, dim: int, heads: int) -> dict[str, Array]:
+        c_and_threshold = {"c": np.array([self.c]), "threshold": np.array([self.threshold])}
+        return super().learnable(dim, heads) | c_and_threshold
+
+    def with_learned(self, values: dict[str, Array]) -> Self:
+        network = {name: values[name] for name in self.shapes(1, 1)}
+        c = max(float(values["c"][0]), _LEAST_C)
+        threshold = max(float(values["threshold"][0]), 0.0)
+        held = super().with_learned(network)
+        return held.model_copy(update={"c": c, "threshold": threshold})
+
+    def bias_gradient(
+        self, gradient: Array, query_positions: Array, key_positions: Array
+    ) -> dict[str, Array]:
+        heads = len(gradient)
+        first, first_bias, second, _ = (
+            self.values(name, 1, heads) for name in self.shapes(1, heads)
+        )
+        x = self.inputs(query_positions, key_positions)
+        before = first[:, None, None] * x + first_bias[:, None, None]
+        into = np.einsum("hu,hij->uij", second, gradient) * (before > 0)
+        of_x = np.einsum("u,uij->ij", first, into)
+        return {
+            "hidden_weights": (into * x).sum(axis=(1, 2)),
+            "hidden_biases": into.sum(axis=(1, 2)),
+            "weights": np.einsum("hij,uij->hu", gradient, np.maximum(before, 0.0)),
+            "biases": gradient.sum(axis=(1, 2)),
+            **self._input_gradient(of_x, query_positions, key_positions),
+        }
+
+    def _input_gradient(self, of_x: Array, queries: Array, keys: Array) -> dict[str, Array]:
+        """Gradient (n, m) of what the network is given -> of c and of the threshold."""
+        distance = np.abs(self.offsets(queries, keys)).astype(np.float64)
+        far = np.maximum(queries, self.threshold).astype(np.float64)[:, None]
+        scale = np.log1p(self.c * far) + _AGAINST_ZERO
+        upper = of_x / scale
+        lower = -of_x * np.log1p(self.c * distance) / scale**2
+        c = upper * distance / (1 + self.c * distance) + lower * far / (1 + self.c * far)
+        threshold = lower * self.c / (1 + self.c * far) * (queries < self.threshold)[:, None]
+        return {"c": np.array([c.sum()]), "threshold": np.array([threshold.sum()])}
 
     def inputs(self, query_positions: Array, key_positions: Array) -> Array:
         """Return what the network is given for each query and key, (n, m)."""

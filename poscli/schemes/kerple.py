@@ -48,6 +48,29 @@ class _Kerple(Trained):
         """Return what is subtracted at each distance: the scheme's formula."""
         raise NotImplementedError
 
+    def slopes(self, p: Array, a: Array, distance: Array) -> tuple[Array, Array]:
+        """Return how fast the penalty grows with p, and with a."""
+        raise NotImplementedError
+
+    def with_learned(self, values: dict[str, Array]) -> Self:
+        return super().with_learned(
+            {
+                name: np.clip(v, _LEAST, self.most_p if name == "p" else None)
+                for name, v in values.items()
+            }
+        )
+
+    def bias_gradient(
+        self, gradient: Array, query_positions: Array, key_positions: Array
+    ) -> dict[str, Array]:
+        distance = np.abs(self.offsets(query_positions, key_positions)).astype(np.float64)
+        p, a = (self.values(name, 1, len(gradient))[:, None, None] for name in "pa")
+        slopes = self.slopes(p, a, distance)
+        return {
+            name: -(gradient * slope).sum(axis=(1, 2))
+            for name, slope in zip("pa", slopes, strict=True)
+        }
+
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
@@ -75,6 +98,9 @@ class KerpleLog(_Kerple):
     def penalty(self, p: Array, a: Array, distance: Array) -> Array:
         return np.asarray(p * np.log1p(a * distance))
 
+    def slopes(self, p: Array, a: Array, distance: Array) -> tuple[Array, Array]:
+        return np.log1p(a * distance), p * distance / (1 + a * distance)
+
 
 class KerplePower(_Kerple):
     """The penalty grows with a power of the distance, up to its square."""
@@ -86,3 +112,6 @@ class KerplePower(_Kerple):
 
     def penalty(self, p: Array, a: Array, distance: Array) -> Array:
         return np.asarray(a * distance**p)
+
+    def slopes(self, p: Array, a: Array, distance: Array) -> tuple[Array, Array]:
+        return a * distance**p * np.log(np.maximum(distance, 1)), distance**p

@@ -90,6 +90,19 @@ class Learned(Additive):
     def parameters(self, width: int, heads: int) -> int:
         return self._count() * width
 
+    def learnable(self, dim: int, heads: int) -> dict[str, Array]:
+        return {"rows": self.vectors(np.arange(self.limit), dim)}
+
+    def with_learned(self, values: dict[str, Array]) -> Self:
+        held = self.model_copy()
+        held._given = values["rows"]
+        return held
+
+    def add_gradient(self, gradient: Array, positions: Array) -> dict[str, Array]:
+        rows = np.zeros((self.limit, gradient.shape[1]), gradient.dtype)
+        np.add.at(rows, positions.astype(np.int64), gradient)
+        return {"rows": rows}
+
     def check_width(self, width: int, heads: int) -> None:
         if self._given is not None and self._given.shape[1] != width:
             raise PoscliError(

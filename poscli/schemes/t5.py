@@ -93,6 +93,14 @@ class T5(Trained):
         table = self.scale * self.values("table", width, heads)
         return table.T[:, buckets].astype(queries.dtype)
 
+    def bias_gradient(
+        self, gradient: Array, query_positions: Array, key_positions: Array
+    ) -> dict[str, Array]:
+        buckets = self.bucket(-self.offsets(query_positions, key_positions))
+        table = np.zeros((self.buckets, len(gradient)))
+        np.add.at(table, buckets, self.scale * gradient.transpose(1, 2, 0))
+        return {"table": table}
+
     def score_step(self, value: float, head: int, query: float, key: float, heads: int) -> str:
         bucket = self.bucket(np.array([key - query]))[0]
         return (

@@ -76,6 +76,15 @@ class Trained(ScoreBias):
             )
         return given
 
+    def learnable(self, dim: int, heads: int) -> dict[str, Array]:
+        width = dim // heads
+        return {name: self.values(name, width, heads) for name in self.shapes(width, heads)}
+
+    def with_learned(self, values: dict[str, Array]) -> Self:
+        held = self.model_copy()
+        held._given = dict(values)
+        return held
+
     def check_width(self, width: int, heads: int) -> None:
         for name in self._given:
             self.values(name, width, heads)

@@ -1,0 +1,91 @@
+"""Figures as files, drawn by matplotlib: one style, readable in black and white."""
+
+import io
+from collections.abc import Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from poscli.errors import PoscliError
+from poscli.report import Curves
+
+_SUFFIXES = (".png", ".svg", ".pdf")
+_INCHES = (7.0, 4.5)
+_DPI = 150
+_MARKERS = "osD^vP*Xd<>h"
+_LINES = ("-", "--", "-.", ":")
+_GREYS = ("0.0", "0.35", "0.55")
+_STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "poscli",
+}
+
+
+def check_drawable(path: Path) -> None:
+    """Raise PoscliError where no figure can be drawn to such a file."""
+    if path.suffix not in _SUFFIXES:
+        raise PoscliError(f"{path}: a figure is written as {', '.join(_SUFFIXES)}")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise PoscliError(
+            "a figure needs matplotlib: install poscli with the extra 'plot'"
+        ) from None
+
+
+def draw(figures: Sequence[Curves], suffix: str) -> bytes:
+    """Return the figures below each other, in the format that the suffix names."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_STYLE):
+        width, height = _INCHES
+        page = Figure(figsize=(width, height * len(figures)), dpi=_DPI, layout="constrained")
+        for axes, figure in zip(
+            page.subplots(len(figures), squeeze=False)[:, 0], figures, strict=True
+        ):
+            draw_curves(axes, figure)
+        stream = io.BytesIO()
+        dated = {".pdf": "CreationDate", ".svg": "Date"}.get(suffix)
+        page.savefig(
+            stream, format=suffix.removeprefix("."), metadata={dated: None} if dated else None
+        )
+    return stream.getvalue()
+
+
+def draw_curves(axes: Any, figure: Curves) -> None:
+    """Draw lines over lengths, each told apart by its marker and its dashes, not by colour."""
+    styles = zip(cycle(_MARKERS), cycle(_LINES), cycle(_GREYS), strict=False)
+    for curve, (marker, line, grey) in zip(figure.curves, styles, strict=False):
+        axes.errorbar(
+            curve.x,
+            curve.y,
+            yerr=curve.spread,
+            label=curve.name,
+            marker=marker,
+            linestyle=line,
+            color=grey,
+            markersize=5,
+            markerfacecolor="white",
+            linewidth=1.2,
+            capsize=2,
+        )
+    lengths = sorted({x for curve in figure.curves for x in curve.x})
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(lengths, [f"{x:g}" for x in lengths])
+    axes.minorticks_off()
+    axes.axvline(figure.marked, color="0.6", linewidth=0.8)
+    top = axes.get_xaxis_transform()
+    axes.text(figure.marked, 1.0, f" {figure.mark}", transform=top, va="bottom", color="0.4")
+    for name, value in figure.levels:
+        axes.axhline(value, color="0.8", linewidth=0.8, zorder=0)
+        right = axes.get_yaxis_transform()
+        axes.text(1.0, value, f" {name}", transform=right, va="center", color="0.4", fontsize=7)
+    axes.set_xlabel(figure.x)
+    axes.set_ylabel(figure.y)
+    axes.set_title(figure.title, loc="left", pad=16)
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=3)
