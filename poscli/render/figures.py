@@ -15,7 +15,7 @@ _DPI = 150
 _MARKERS = "osD^vP*Xd<>h"
 _LINES = ("-", "--", "-.", ":")
 _GREYS = ("0.0", "0.35", "0.55")
-_STYLE: dict[str, Any] = {
+_STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 9,
     "axes.spines.top": False,
