@@ -123,6 +123,9 @@ _Set = Annotated[
 _FormatOption = Annotated[
     Format | None, typer.Option("--format", help="Default: from --out, else table.")
 ]
+_Plot = Annotated[
+    Path | None, typer.Option("--plot", help="Draw it as well: FILE.png, .svg or .pdf.")
+]
 _Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead.")]
 _Scheme = Annotated[
     str | None, typer.Option("--scheme", help=_SCHEME_HELP, autocompletion=_complete_scheme)
@@ -211,10 +214,12 @@ def encode_command(
     explain: Annotated[bool, typer.Option("--explain", help="Write every step out.")] = False,
     config: _Config = None,
     assignments: _Set = None,
+    plot: _Plot = None,
     output: _FormatOption = None,
     out: _Out = None,
 ) -> int:
     """Print the numbers of one scheme, and what it makes of a sentence or of data."""
+    _ready_to_draw(plot)
     flags = {
         "sentence": ("SENTENCE", sentence),
         "scheme": ("--scheme", parse_scheme(scheme) if scheme is not None else None),
@@ -236,7 +241,7 @@ def encode_command(
         "seed": ("--seed", parse_number(seed, "--seed")),
         "explain": ("--explain", explain or None),
     }
-    return _show(encode(resolve(EncodeConfig, config, assignments or (), flags)), output, out)
+    return _show(encode(resolve(EncodeConfig, config, assignments or (), flags)), output, out, plot)
 
 
 @app.command("compare", cls=Command, epilog="Example: poscli compare sinusoidal rope alibi")
@@ -260,10 +265,12 @@ def compare_command(
     seed: _Seed = None,
     config: _Config = None,
     assignments: _Set = None,
+    plot: _Plot = None,
     output: _FormatOption = None,
     out: _Out = None,
 ) -> int:
     """Hold schemes side by side, on the same tokens. Without a name: all of them."""
+    _ready_to_draw(plot)
     flags = {
         "schemes": ("SCHEME", _parse_schemes(schemes)),
         "sentence": ("--sentence", sentence),
@@ -276,7 +283,9 @@ def compare_command(
         "places": ("--places", _parse_list(places, "--places")),
         "seed": ("--seed", parse_number(seed, "--seed")),
     }
-    return _show(compare(resolve(CompareConfig, config, assignments or (), flags)), output, out)
+    return _show(
+        compare(resolve(CompareConfig, config, assignments or (), flags)), output, out, plot
+    )
 
 
 @app.command("permute-test", cls=Command, epilog='Example: poscli permute-test "dog bites man"')
@@ -316,10 +325,12 @@ def permute_test_command(
     seed: _Seed = None,
     config: _Config = None,
     assignments: _Set = None,
+    plot: _Plot = None,
     output: _FormatOption = None,
     out: _Out = None,
 ) -> int:
     """Prove in numbers what attention sees of the order of its tokens."""
+    _ready_to_draw(plot)
     flags = {
         "sentence": ("SENTENCE", sentence),
         "against": ("--against", against),
@@ -337,7 +348,7 @@ def permute_test_command(
     from poscli.render.progress import tracked
 
     settings = resolve(PermuteTestConfig, config, assignments or (), flags)
-    return _show(permute_test(settings, tracked), output, out)
+    return _show(permute_test(settings, tracked), output, out, plot)
 
 
 @app.command("extrapolate", cls=Command, epilog="Example: poscli extrapolate --len 16 rope alibi")
@@ -383,9 +394,7 @@ def extrapolate_command(
     cache: Annotated[
         Path | None, typer.Option("--cache", help="Folder that keeps finished runs.")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the curves: FILE.png, .svg or .pdf.")
-    ] = None,
+    plot: _Plot = None,
     config: _Config = None,
     assignments: _Set = None,
     output: _FormatOption = None,

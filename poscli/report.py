@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -176,20 +176,42 @@ class Curve:
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    spread: Sequence[float]
+    spread: Sequence[float] | None = None
 
 
 @dataclass(frozen=True)
 class Curves:
-    """A figure of lines over lengths, with one x marked and named levels drawn across."""
+    """A figure of lines, with named levels drawn across. Its scales are linear or logarithmic."""
 
     title: str
     x: str
     y: str
     curves: Sequence[Curve]
-    marked: float
-    mark: str
     levels: Sequence[tuple[str, float]] = ()
+    scales: tuple[Literal["linear", "log"], Literal["linear", "log"]] = ("linear", "linear")
+
+
+@dataclass(frozen=True)
+class LengthCurves(Curves):
+    """Lines over lengths that double, with the trained length marked."""
+
+    marked: float = 0.0
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """A figure of an array (rows, columns), each cell a shade, with a scale beside it."""
+
+    title: str
+    x: str
+    y: str
+    columns: Sequence[str]
+    rows: Sequence[str]
+    values: Array
+
+
+Figure = Curves | Heatmap
 
 
 @dataclass(frozen=True)
@@ -205,7 +227,7 @@ class Report:
     sections: Sequence[Section]
     result: Grid
     array: Array | None = field(default=None)
-    figures: Sequence[Curves] = ()
+    figures: Sequence[Figure] = ()
 
     @property
     def checks(self) -> list[Check]:

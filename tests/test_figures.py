@@ -3,15 +3,17 @@
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
-from conftest import run
+from conftest import refused, run
+from numpy.testing import assert_array_equal
 
-from poscli.render.figures import draw, draw_curves
-from poscli.report import Curve, Curves
+from poscli.render.figures import draw, draw_curves, draw_heatmap
+from poscli.report import Curve, Heatmap, LengthCurves
 
 pytest.importorskip("matplotlib")
 
-FIGURE = Curves(
+FIGURE = LengthCurves(
     "A task",
     "length",
     "loss, nats",
@@ -20,9 +22,9 @@ FIGURE = Curves(
         Curve("[two]", [16], [0.3], [0.0]),
         Curve("three", [16, 32, 64], [0.4, 0.4, 0.4], [0.0, 0.0, 0.0]),
     ],
-    16,
-    "trained length",
     [("knows nothing", 1.2)],
+    marked=16,
+    mark="trained length",
 )
 
 
@@ -72,3 +74,38 @@ def test_the_command_draws_what_it_measured(tmp_path: Path) -> None:
     assert ">right answers, near, %</text>" in text
     assert ">right answers, far, %</text>" in text
     assert text.count(">rope</text>") == 2
+
+
+def test_a_heat_map_has_its_cells_and_names() -> None:
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    values = np.arange(40.0).reshape(2, 20)
+    names = [f"k{i}" for i in range(20)]
+    draw_heatmap(axes, Heatmap("Weights", "key", "query", names, ["a", "[b]"], values))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("key", "query")
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "[b]"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == names[::2]
+    assert_array_equal(axes.images[0].get_array(), values)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["encode", "--scheme", "rope", "--len", "9"], ["part cos", "part sin", "wavelength"]),
+        (["encode", "--scheme", "alibi", "--heads", "2"], ["head 0", "head 1", "query", "key"]),
+        (["compare", "rope", "alibi"], ["distance back, in positions", "rope", "alibi", "score"]),
+        (["permute-test", "dog bites man"], ["Control: no positions, no mask", "bites", "query"]),
+    ],
+)
+def test_every_command_draws(tmp_path: Path, args: list[str], words: list[str]) -> None:
+    plot = tmp_path / "figure.svg"
+    result = run(*args, "--plot", str(plot))
+    assert (result.status, result.err) == (0, f"wrote {plot}\n")
+    text = plot.read_text()
+    assert all(word in text for word in words)
+
+
+def test_what_cannot_be_drawn_is_refused_before_the_work(tmp_path: Path) -> None:
+    for command in (["encode"], ["compare"], ["permute-test", "a b"]):
+        assert "a figure is written as .png, .svg, .pdf" in refused(*command, "--plot", "x.gif")

@@ -14,6 +14,8 @@ from poscli.positions import refuse_size
 from poscli.report import (
     Cell,
     Check,
+    Curve,
+    Curves,
     Grid,
     Report,
     Section,
@@ -92,7 +94,28 @@ def compare(config: CompareConfig) -> Report:
             *_precision(config, positions),
         ],
         result=result,
+        figures=[_score_by_distance(config, model, positions)],
     )
+
+
+def _score_by_distance(config: CompareConfig, model: Model, positions: Array) -> Curves:
+    """Return, per scheme, the mean score of one word with itself at each distance back."""
+    distances = list(range(len(positions)))
+    curves = []
+    for scheme in config.schemes:
+        scores = _scores_of_one_word(config, model, scheme, positions)[0]
+        means = [float(np.mean(np.diagonal(scores, -k))) for k in distances]
+        curves.append(Curve(scheme.label(), distances, means))
+    title = f"Score of '{config.word}' with itself, first head"
+    return Curves(title, "distance back, in positions", "score", curves)
+
+
+def _scores_of_one_word(
+    config: CompareConfig, model: Model, scheme: Scheme, positions: Array
+) -> Array:
+    """Return the scores (h, n, n) of a sequence that holds one word at every place."""
+    word = embed([config.word], config.dim, config.seed, config.embeddings).astype(config.dtype)
+    return model.attend(np.repeat(word, len(positions), axis=0), scheme, positions).scores
 
 
 def _measures(
@@ -121,8 +144,7 @@ def _offset_deviation(
     config: CompareConfig, model: Model, scheme: Scheme, positions: Array
 ) -> tuple[float, float]:
     """Put one word at every place: how far do scores at the same offset lie apart?"""
-    word = embed([config.word], config.dim, config.seed, config.embeddings).astype(config.dtype)
-    scores = model.attend(np.repeat(word, len(positions), axis=0), scheme, positions).scores
+    scores = _scores_of_one_word(config, model, scheme, positions)
     n = len(positions)
     diagonals = [np.diagonal(scores, k, axis1=1, axis2=2) for k in range(1 - n, n)]
     deviation = max(float(np.max(np.ptp(d, axis=1))) for d in diagonals)

@@ -13,15 +13,19 @@ from poscli.errors import PoscliError
 from poscli.experiments.padded import mask_of, rows_by_family
 from poscli.experiments.precision import precision_grids
 from poscli.files import load_array
+from poscli.phase import wavelengths
 from poscli.positions import Positions, as_array, grid_positions, refuse_size
-from poscli.report import Grid, Report, Section
+from poscli.report import Curve, Curves, Figure, Grid, Heatmap, Report, Section, Table
 from poscli.schemes import AnyScheme
 from poscli.schemes.base import Scheme, position_labels
+from poscli.schemes.rotary import Rotary
+from poscli.schemes.sines import Sines
 from poscli.schemes.sinusoidal import Sinusoidal
 from poscli.settings import FilePath, Settings
 from poscli.words import Embeddings, embed, split
 
 _MOST_STEPS = 4096
+_MOST_FIGURES = 8
 _DEFAULT_LENGTH = 8
 _DEFAULT_WIDTH = 4
 
@@ -131,7 +135,32 @@ def encode(config: EncodeConfig) -> Report:
         sections=[Section(grids=grids, lines=lines)],
         result=result,
         array=array,
+        figures=_figures(scheme, table, positions, width),
     )
+
+
+def _figures(scheme: Scheme, table: Table, positions: Array, width: int) -> list[Figure]:
+    """Return a heat map per step of the leading axes, and the wavelengths where there are any."""
+    (rows, row_labels), (columns, column_labels) = table.axes[-2:]
+    figures: list[Figure] = [
+        Heatmap(grid.title, columns, rows, column_labels, row_labels, np.asarray(grid.cells))
+        for grid in table.grids()[:_MOST_FIGURES]
+    ]
+    if isinstance(scheme, Rotary | Sines) and scheme.axes == 1:
+        waves = wavelengths(scheme.frequencies(width))
+        turning = np.flatnonzero(np.isfinite(waves))
+        longest = float(np.abs(positions).max() + 1)
+        figures.append(
+            Curves(
+                f"{scheme.name}: wavelength of each pair",
+                "pair",
+                "positions per turn",
+                [Curve("wavelength", turning.tolist(), waves[turning].tolist())],
+                [(f"the {longest:g} positions here", longest)],
+                ("linear", "log"),
+            )
+        )
+    return figures
 
 
 def _data(config: EncodeConfig) -> tuple[list[str], Array | None]:

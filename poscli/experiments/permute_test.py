@@ -20,7 +20,7 @@ from poscli.errors import PoscliError
 from poscli.files import read_text
 from poscli.positions import refuse_size
 from poscli.progress import Track, untracked
-from poscli.report import Check, Grid, Report, Section, check
+from poscli.report import Check, Grid, Heatmap, Report, Section, check
 from poscli.schemes import AnyScheme
 from poscli.schemes.base import Scheme
 from poscli.schemes.nope import NoPE
@@ -73,9 +73,11 @@ class _Case:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """Outputs of the text (n, d); per re-ordering, its outputs and what following would give."""
+    """Of the text: outputs (n, d) and attention weights (h, n, n). Per re-ordering: its outputs,
+    and what following would give, (r, n, d)."""
 
     text: Array
+    weights: Array
     outputs: Array
     followed: Array
     tolerance: float
@@ -119,7 +121,14 @@ def permute_test(config: PermuteTestConfig, track: Track[Array] = untracked) -> 
         settings=config.model_dump(exclude_none=True),
         sections=[*sections, Section("Differences", grids=grids)],
         result=result,
+        figures=[_map(tokens, c, o) for c, o in zip(cases, outcomes, strict=True)],
     )
+
+
+def _map(tokens: list[str], case: _Case, outcome: _Outcome) -> Heatmap:
+    """Return the attention weights of the first head on the text as it is."""
+    title = f"Attention weights, first head. {case.title}"
+    return Heatmap(title, "key", "query", tokens, tokens, outcome.weights[0])
 
 
 def _reorderings(config: PermuteTestConfig, tokens: list[str], x: Array) -> tuple[list[Array], str]:
@@ -232,13 +241,16 @@ def _cases(config: PermuteTestConfig, mask: Array | None, orders: list[Array]) -
 
 def _run(model: Model, case: _Case, x: Array, orders: list[Array], track: Track[Array]) -> _Outcome:
     positions = np.arange(len(x))
-    text = model.attend(x, case.scheme, positions, case.mask).outputs
+    attention = model.attend(x, case.scheme, positions, case.mask)
+    text = attention.outputs
     outputs = np.empty((len(orders), *text.shape), x.dtype)
     followed = np.empty_like(outputs)
     for r, order in enumerate(track(orders, case.short)):
         outputs[r] = model.attend(x[order], case.scheme, positions, case.mask).outputs
         followed[r] = text[order]
-    return _Outcome(text, outputs, followed, model.tolerance(x, case.scheme, positions))
+    return _Outcome(
+        text, attention.weights, outputs, followed, model.tolerance(x, case.scheme, positions)
+    )
 
 
 _FOLLOW = "outputs follow their tokens (order-blind)"

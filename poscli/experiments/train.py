@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from poscli.errors import PoscliError
 from poscli.positions import refuse_size
 from poscli.progress import Watch, unwatched
-from poscli.report import Cell, Check, Curve, Curves, Grid, Report, Section, check
+from poscli.report import Cell, Check, Curve, Grid, LengthCurves, Report, Section, check
 from poscli.schemes import SCHEMES, AnyScheme
 from poscli.schemes.base import Scheme
 from poscli.settings import FilePath
@@ -243,17 +243,17 @@ class _Found:
                 )
         return sections
 
-    def figures(self) -> list[Curves]:
+    def figures(self) -> list[LengthCurves]:
         """Return one figure per exam."""
         return [
-            Curves(
+            LengthCurves(
                 f"{self.task.summary}, trained at {self.config.length}",
                 "length",
                 f"{_name(self.task, exam)}, {self.task.unit}",
                 [curve for row in self.rows if (curve := self._curve(row, exam)).x],
-                self.config.length,
-                "trained length",
                 self.task.references(),
+                marked=self.config.length,
+                mark="trained length",
             )
             for exam in self.exams
         ]

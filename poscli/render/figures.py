@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from poscli.errors import PoscliError
-from poscli.report import Curves
+from poscli.report import Curves, Figure, Heatmap, LengthCurves
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 _INCHES = (7.0, 4.5)
 _DPI = 150
 _MARKERS = "osD^vP*Xd<>h"
 _LINES = ("-", "--", "-.", ":")
+_MOST_TICKS = 16
 _GREYS = ("0.0", "0.35", "0.55")
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -37,18 +38,21 @@ def check_drawable(path: Path) -> None:
         ) from None
 
 
-def draw(figures: Sequence[Curves], suffix: str) -> bytes:
+def draw(figures: Sequence[Figure], suffix: str) -> bytes:
     """Return the figures below each other, in the format that the suffix names."""
     import matplotlib
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Page
 
     with matplotlib.rc_context(_STYLE):
         width, height = _INCHES
-        page = Figure(figsize=(width, height * len(figures)), dpi=_DPI, layout="constrained")
+        page = Page(figsize=(width, height * len(figures)), dpi=_DPI, layout="constrained")
         for axes, figure in zip(
             page.subplots(len(figures), squeeze=False)[:, 0], figures, strict=True
         ):
-            draw_curves(axes, figure)
+            if isinstance(figure, Heatmap):
+                draw_heatmap(axes, figure)
+            else:
+                draw_curves(axes, figure)
         stream = io.BytesIO()
         dated = {".pdf": "CreationDate", ".svg": "Date"}.get(suffix)
         page.savefig(
@@ -58,7 +62,7 @@ def draw(figures: Sequence[Curves], suffix: str) -> bytes:
 
 
 def draw_curves(axes: Any, figure: Curves) -> None:
-    """Draw lines over lengths, each told apart by its marker and its dashes, not by colour."""
+    """Draw lines, each told apart by its marker and its dashes, not by colour."""
     styles = zip(cycle(_MARKERS), cycle(_LINES), cycle(_GREYS), strict=False)
     for curve, (marker, line, grey) in zip(figure.curves, styles, strict=False):
         axes.errorbar(
@@ -74,6 +78,21 @@ def draw_curves(axes: Any, figure: Curves) -> None:
             linewidth=1.2,
             capsize=2,
         )
+    axes.set_xscale(figure.scales[0])
+    axes.set_yscale(figure.scales[1])
+    for name, value in figure.levels:
+        axes.axhline(value, color="0.8", linewidth=0.8, zorder=0)
+        right = axes.get_yaxis_transform()
+        axes.text(1.0, value, f" {name}", transform=right, va="center", color="0.4", fontsize=7)
+    if isinstance(figure, LengthCurves):
+        _mark_lengths(axes, figure)
+    _label(axes, figure)
+    if len(figure.curves) > 1:
+        place = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.14)}
+        axes.legend(frameon=False, fontsize=8, ncols=3, **place)
+
+
+def _mark_lengths(axes: Any, figure: LengthCurves) -> None:
     lengths = sorted({x for curve in figure.curves for x in curve.x})
     axes.set_xscale("log", base=2)
     axes.set_xticks(lengths, [f"{x:g}" for x in lengths])
@@ -81,11 +100,19 @@ def draw_curves(axes: Any, figure: Curves) -> None:
     axes.axvline(figure.marked, color="0.6", linewidth=0.8)
     top = axes.get_xaxis_transform()
     axes.text(figure.marked, 1.0, f" {figure.mark}", transform=top, va="bottom", color="0.4")
-    for name, value in figure.levels:
-        axes.axhline(value, color="0.8", linewidth=0.8, zorder=0)
-        right = axes.get_yaxis_transform()
-        axes.text(1.0, value, f" {name}", transform=right, va="center", color="0.4", fontsize=7)
+
+
+def draw_heatmap(axes: Any, figure: Heatmap) -> None:
+    """Draw an array in shades of grey: white for the smallest value, black for the largest."""
+    image = axes.imshow(figure.values, cmap="Greys", aspect="auto", interpolation="nearest")
+    axes.figure.colorbar(image, ax=axes)
+    for set_ticks, names in ((axes.set_xticks, figure.columns), (axes.set_yticks, figure.rows)):
+        step = -(-len(names) // _MOST_TICKS)
+        set_ticks(range(0, len(names), step), names[::step])
+    _label(axes, figure)
+
+
+def _label(axes: Any, figure: Figure) -> None:
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
     axes.set_title(figure.title, loc="left", pad=16)
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=3)
