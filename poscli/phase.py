@@ -16,11 +16,13 @@ from fractions import Fraction
 import numpy as np
 
 from poscli.arrays import Array
+from poscli.errors import PoscliError
 
 _EXACT = Context(prec=60)
 TWO_PI = Decimal("6.28318530717958647692528676655900576839433879875021164194988918461563")
 _SPLITTER = float(2**27 + 1)
 _PIECE_BITS = 26
+LARGEST_POSITION = 2.0**53
 _PIECES = 6
 
 Frequencies = Sequence[Decimal]
@@ -59,6 +61,8 @@ def cos_sin(positions: Array, frequencies: Frequencies) -> tuple[Array, Array]:
     The absolute error stays near one unit of 2**-53 for every position below 2**53.
     """
     p = _by_pair(positions)
+    if (np.abs(p) >= LARGEST_POSITION).any():
+        raise PoscliError("a position of 2^53 or more, its offset included, is not computed")
     scaled = p * _SPLITTER
     high = scaled - (scaled - p)
     total = np.zeros((p.shape[0], len(frequencies)))

@@ -1,5 +1,9 @@
 """Writing values and strangers' text so that nothing is lost and nothing is acted on."""
 
+from math import atan2
+
+_LARGE_ANGLE = 1e5
+
 
 def plain(value: float) -> str:
     """Write a number in full: every digit it has, and no more.
@@ -34,6 +38,15 @@ def figure(value: float) -> str:
     if 1 <= abs(value) < 1e16:
         return f"{value:.6f}".rstrip("0").rstrip(".")
     return f"{value:.6g}"
+
+
+def angle_for_reading(angle: float, cos: float, sin: float) -> str:
+    """Write an angle so that its cos and sin can be checked: a large one less its whole turns.
+
+    >>> angle_for_reading(2.0, -0.416146836547, 0.909297426826)
+    '2'
+    """
+    return figure(angle) if abs(angle) < _LARGE_ANGLE else figure(atan2(sin, cos))
 
 
 def visible(text: str, encoding: str = "utf-8") -> str:

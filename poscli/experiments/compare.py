@@ -27,8 +27,6 @@ from poscli.report import (
 from poscli.schemes import AnyScheme, every_scheme
 from poscli.schemes.base import Scheme
 from poscli.schemes.nope import NoPE
-from poscli.schemes.rotary import Rotary
-from poscli.schemes.sines import Sines
 from poscli.words import embed, split
 
 
@@ -216,7 +214,9 @@ def _same_word(config: CompareConfig, model: Model) -> Section:
             outputs = model.attend(x, scheme, positions).outputs
         except PoscliError as error:
             raise PoscliError(f"{error} (places are {first} and {second})") from None
-        blind = checks and checks[0].verdict is not Verdict.PASS
+        blind = "the control is not equal" if checks and checks[0].verdict is Verdict.FAIL else ""
+        if second == 1:
+            blind = "no other word stands beside these two"
         checks.append(
             check(
                 f"{scheme.label()}: '{config.word}' at {first} and at {second}, {expected}",
@@ -224,7 +224,7 @@ def _same_word(config: CompareConfig, model: Model) -> Section:
                 outputs[second],
                 expected=expected,
                 tolerance=model.tolerance(x, scheme, positions),
-                uninformative="the control is not equal" if blind else "",
+                uninformative=blind,
             )
         )
     return Section("The same word at two places, without a mask", checks=checks)
@@ -235,10 +235,12 @@ def _precision(config: CompareConfig, positions: Array) -> list[Section]:
     sections = []
     for scheme in config.schemes if config.precision else ():
         used = scheme.for_length(len(positions))
-        if isinstance(used, Rotary | Sines) and used.axes == 1:
-            width = used.table_width(config.dim, config.heads)
+        width = used.table_width(config.dim, config.heads)
+        if used.angle_parts(positions, width) is not None:
             grids = precision_grids(used, positions, width, config.precision or "float64")
             sections.append(Section(scheme.label(), grids=grids))
+    if config.precision and not sections:
+        raise PoscliError("none of these schemes has angles of one position to round")
     return sections
 
 

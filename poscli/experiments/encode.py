@@ -1,7 +1,7 @@
 """encode: the numbers of one scheme, at the positions asked for."""
 
 from dataclasses import replace
-from math import prod
+from math import ceil, prod
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -18,8 +18,6 @@ from poscli.positions import Positions, as_array, grid_positions, refuse_size
 from poscli.report import Curve, Curves, Figure, Grid, Heatmap, Report, Section, Table
 from poscli.schemes import AnyScheme
 from poscli.schemes.base import Scheme, position_labels
-from poscli.schemes.rotary import Rotary
-from poscli.schemes.sines import Sines
 from poscli.schemes.sinusoidal import Sinusoidal
 from poscli.settings import FilePath, Settings
 from poscli.words import Embeddings, embed, split
@@ -80,6 +78,8 @@ class EncodeConfig(Settings):
             raise PoscliError("ids and pad belong together: which of the ids is padding?")
         if self.explain and self.dtype != "float64":
             raise PoscliError(f"explain writes float64 steps; dtype {self.dtype} does not fit it")
+        if "seed" in self.model_fields_set and self.sentence is None:
+            raise PoscliError("seed draws the vectors of a sentence's words; give a sentence")
         if self.embeddings is not None and self.sentence is None:
             raise PoscliError("embeddings are vectors of a sentence's words; give a sentence")
         return self
@@ -103,6 +103,8 @@ def encode(config: EncodeConfig) -> Report:
         scheme.size(len(positions), width, heads), f"{len(positions):,} positions of width {width}"
     )
     table = scheme.encoding(positions, width, heads)
+    if not np.isfinite(table.values).all():
+        raise PoscliError(f"{scheme.label()} makes numbers here that float64 cannot hold")
     table = table.named(tokens) if tokens and not scheme.applied else table
     table = replace(table, values=rounded(table.values, config.dtype))
     grids, result, array = (
@@ -146,16 +148,16 @@ def _figures(scheme: Scheme, table: Table, positions: Array, width: int) -> list
         Heatmap(grid.title, columns, rows, column_labels, row_labels, np.asarray(grid.cells))
         for grid in table.grids()[:_MOST_FIGURES]
     ]
-    if isinstance(scheme, Rotary | Sines) and scheme.axes == 1:
-        waves = wavelengths(scheme.frequencies(width))
-        turning = np.flatnonzero(np.isfinite(waves))
+    if (turning := scheme.angle_parts(positions, width)) is not None:
+        waves = wavelengths(turning[1])
+        finite = np.flatnonzero(np.isfinite(waves))
         longest = float(np.abs(positions).max() + 1)
         figures.append(
             Curves(
                 f"{scheme.name}: wavelength of each pair",
                 "pair",
                 "positions per turn",
-                [Curve("wavelength", turning.tolist(), waves[turning].tolist())],
+                [Curve("wavelength", finite.tolist(), waves[finite].tolist())],
                 [(f"the {longest:g} positions here", longest)],
                 ("linear", "log"),
             )
@@ -180,12 +182,14 @@ def _data(config: EncodeConfig) -> tuple[list[str], Array | None]:
 
 def _positions(config: EncodeConfig, data: Array | None) -> tuple[Scheme, Array]:
     """Return the positions, and the scheme as it is used on a sequence that reaches them."""
+    given = config.scheme
     rows = None if data is None or config.vector is not None else len(data)
     if config.positions is not None:
         positions = as_array(config.positions)
     elif (mask := mask_of(config.mask, config.ids, config.pad)) is not None:
-        positions = config.scheme.places(mask)
+        positions = given.places(mask)
     elif config.grid is not None:
+        given = given.for_grid(config.grid)
         refuse_size(prod(config.grid), f"a grid of {config.grid}")
         positions = grid_positions(config.grid)
     else:
@@ -194,7 +198,7 @@ def _positions(config: EncodeConfig, data: Array | None) -> tuple[Scheme, Array]
         positions = np.arange(config.offset, config.offset + length)
     if rows is not None and len(positions) != rows:
         raise PoscliError(f"the data has {rows} rows, but there are {len(positions)} positions")
-    scheme = config.scheme.for_length(max(int(positions.max()) + 1, 1))
+    scheme = given.for_length(max(ceil(positions.max()) + 1, 1))
     return scheme, scheme.coordinates(positions) if positions.ndim == 1 else positions
 
 

@@ -41,8 +41,8 @@ def extrapolate(config: ExtrapolateConfig) -> Report:
     lengths = sorted(set(config.lengths or [m * config.length for m in _MULTIPLES]))
     refuse_size(max(lengths) * config.dim, f"{max(lengths):,} positions of width {config.dim}")
     labels, rows, sections = [], [], []
-    for given in config.schemes:
-        scheme = given.trained_at(config.length)
+    trained = [scheme.trained_at(config.length) for scheme in config.schemes]
+    for scheme in trained:
         scheme.check_width(scheme.table_width(config.dim, config.heads), config.heads)
         try:
             scheme.check_positions(scheme.coordinates(np.arange(config.length)))
@@ -64,7 +64,7 @@ def extrapolate(config: ExtrapolateConfig) -> Report:
     )
     return Report(
         title="extrapolate: what is new past the trained length?",
-        settings=config.model_dump(exclude_none=True),
+        settings=config.model_copy(update={"schemes": trained}).model_dump(exclude_none=True),
         sections=[Section(grids=[result]), *sections],
         result=result,
     )

@@ -32,10 +32,7 @@ def rows_by_family(mask: Array, pad: int | None) -> list[Grid]:
         family: _scheme(family, dict.fromkeys(_BY_PADDING_ID.get(family, ()), behind))
         for family in _FAMILIES
     }
-    rows = [
-        scheme.places(mask) + getattr(scheme, "offset", getattr(scheme, "origin", 0))
-        for scheme in schemes.values()
-    ]
+    rows = [scheme.number(scheme.places(mask)) for scheme in schemes.values()]
     tokens = [(str(i), "real" if real else "padding") for i, real in enumerate(mask.tolist())]
     limits: list[Cell] = [
         "no end" if scheme.limit is None else scheme.limit for scheme in schemes.values()

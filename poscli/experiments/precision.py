@@ -15,7 +15,6 @@ from poscli.phase import cos_sin
 from poscli.report import Cell, Grid
 from poscli.schemes.base import Scheme
 from poscli.schemes.rotary import Rotary
-from poscli.schemes.sines import Sines
 
 Rounding = Callable[[Array], Array]
 
@@ -26,11 +25,10 @@ def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str
     positions are (n,) whole numbers in rising order. Raises PoscliError for a scheme whose table
     is not made of angles.
     """
-    if not isinstance(scheme, Rotary | Sines) or scheme.axes > 1:
+    turning = scheme.angle_parts(positions, width)
+    if turning is None:
         raise PoscliError(f"{scheme.name} has no angles of one position, so no stages to round")
-    if isinstance(scheme, Sines):
-        positions = positions + scheme.origin
-    exact = scheme.frequencies(width)
+    positions, exact = turning
     frequencies = np.array([float(w) for w in exact])
     want = np.concatenate(cos_sin(positions, exact), axis=1)
 
@@ -71,7 +69,7 @@ def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str
     )
 
 
-def rounded_scores(scheme: Rotary, positions: Array, width: int, precision: str) -> Grid:
+def rounded_scores(scheme: Scheme, positions: Array, width: int, precision: str) -> Grid:
     """Return how far rounding queries and keys moves their scores, relative to their lengths.
 
     Random queries at the positions (n,) meet random keys at position 0.
@@ -105,7 +103,7 @@ def rounded_scores(scheme: Rotary, positions: Array, width: int, precision: str)
 def precision_grids(scheme: Scheme, positions: Array, width: int, precision: str) -> list[Grid]:
     """Return what rounding gets wrong in a scheme's table and, where it has them, its scores."""
     grids = [rounding_stages(scheme, positions, width, precision)]
-    if isinstance(scheme, Rotary):
+    if scheme.place == Rotary.place:
         grids.append(rounded_scores(scheme, positions, width, precision))
     return grids
 

@@ -89,6 +89,9 @@ class FalconAlibi(ScoreBias):
     def sees_own_place(self) -> bool:
         return False
 
+    def places(self, mask: Array) -> Array:
+        return np.maximum(pads_skipped(mask), 0)
+
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:

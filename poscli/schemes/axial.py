@@ -8,8 +8,9 @@ are multiples of pi.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -18,7 +19,7 @@ from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.phase import TWO_PI, Frequencies, exact, wavelengths
 from poscli.report import Cell, Grid
-from poscli.schemes.base import Beyond
+from poscli.schemes.base import Beyond, position_labels, with_size
 from poscli.schemes.rotary import Rotary
 from poscli.schemes.turns import ladder
 from poscli.text import figure, plain
@@ -149,7 +150,9 @@ class RopeAxial(BaseAxial):
     frequency_order: Literal["per-axis", "alternating"] = Field(
         "per-axis", description="a ladder for each axis, or one dealt to the axes in turn"
     )
-    origin: int = Field(0, description="the number of the first row and of the first column")
+    origin: int = Field(
+        0, ge=-(2**31), le=2**31, description="the number of the first row and of the first column"
+    )
 
     def axis_frequencies(self, width: int) -> tuple[Frequencies, Frequencies]:
         if self.frequency_order == "per-axis":
@@ -176,6 +179,29 @@ class Measured(BaseAxial):
     """A grid whose rows and columns are numbered between -1 and 1, whatever its size."""
 
     rows: int = Field(16, ge=1, le=2**20, description="rows of the grid")
+
+    @property
+    def limit(self) -> int:
+        return self.rows * self.columns
+
+    def for_grid(self, sizes: Sequence[int]) -> Self:
+        return with_size(self, sizes)
+
+    def check_positions(self, positions: Array) -> None:
+        super().check_positions(positions)
+        outside = ((positions < 0) | (positions > [self.rows - 1, self.columns - 1])).any(axis=1)
+        if outside.any():
+            raise PoscliError(
+                f"{self.name} has {self.rows} rows and {self.columns} columns; position "
+                f"{position_labels(positions[outside])[0]} is outside"
+            )
+
+    def beyond(self, trained: int, lengths: Sequence[int], dim: int, heads: int) -> Beyond:
+        inside = [min(length, self.limit) for length in lengths]
+        found = super().beyond(trained, inside, dim, heads)
+        grid = f"outside the grid of {self.rows} x {self.columns}"
+        cells = [grid if n > self.limit else c for n, c in zip(lengths, found.cells, strict=True)]
+        return replace(found, cells=cells)
 
     def facts(self, width: int) -> list[tuple[str, Cell]]:
         size = np.array([[0, 0], [self.rows - 1, self.columns - 1]])
@@ -222,7 +248,9 @@ class RopeAxialPixel(Measured):
     )
     users: ClassVar[str] = "rotary-embedding-torch"
 
-    max_freq: float = Field(10.0, ge=2, description="twice the frequency of the fastest pair / pi")
+    max_freq: float = Field(
+        10.0, ge=2, le=1e6, description="twice the frequency of the fastest pair / pi"
+    )
 
     def axis_frequencies(self, width: int) -> tuple[Frequencies, Frequencies]:
         n = width // 4

@@ -7,13 +7,14 @@ scheme is a subclass of one of them whose fields are its settings and whose meth
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.padding import pads_counted
+from poscli.phase import Frequencies
 from poscli.report import Cell, Check, Grid, Table
 from poscli.settings import Settings
 from poscli.text import plain, setting
@@ -99,6 +100,21 @@ class Scheme(Settings):
 
     def for_length(self, length: int) -> Self:
         """Return the scheme as it is used on a sequence of so many positions."""
+        return self
+
+    def angle_parts(self, positions: Array, width: int) -> tuple[Array, Frequencies] | None:
+        """Return the numbers and the frequencies whose products are the angles of a table.
+
+        None where a scheme has no angles of a single position.
+        """
+        return None
+
+    def number(self, positions: Array) -> Array:
+        """Return the row or number that positions are encoded as: themselves, or moved by one."""
+        return positions
+
+    def for_grid(self, sizes: Sequence[int]) -> Self:
+        """Return the scheme as it is used on a picture of so many rows and columns."""
         return self
 
     def trained_at(self, length: int) -> Self:
@@ -189,6 +205,22 @@ class Scheme(Settings):
         return Beyond(["no positions, so none is new" for _ in lengths])
 
 
+S = TypeVar("S", bound=Scheme)
+
+
+def with_size(scheme: S, sizes: Sequence[int]) -> S:
+    """Return a scheme of rows and columns for a picture of this size; refuse one that differs."""
+    if len(sizes) != 2:
+        raise PoscliError(f"{scheme.name} has rows and columns; got a grid of {len(sizes)} axes")
+    size = dict(zip(("rows", "columns"), sizes, strict=True))
+    for name, number in size.items():
+        if name in scheme.model_fields_set and getattr(scheme, name) != number:
+            raise PoscliError(
+                f"{scheme.name} has {getattr(scheme, name)} {name}, but the grid has {number}"
+            )
+    return scheme.model_copy(update=size)
+
+
 def position_labels(positions: Array) -> tuple[str, ...]:
     """Return positions as text: whole numbers without a decimal point, axes with commas."""
     if positions.ndim == 2:
@@ -215,5 +247,6 @@ def trained_cells(lengths: Sequence[int], trained: int, text: str) -> list[str]:
 
 def _short(value: object) -> str:
     if isinstance(value, list):
-        return f"({len(value)} values)"
+        short = len(value) <= 8 and all(isinstance(v, int | float) for v in value)
+        return f"[{','.join(map(setting, value))}]" if short else f"({len(value)} values)"
     return setting(value)

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
+from poscli.schemes.log_buckets import log_steps
 from poscli.schemes.score_bias import products, require_whole
 from poscli.schemes.trained import Matrix, Trained
 from poscli.text import figure, plain
@@ -68,8 +69,9 @@ class Deberta(Trained):
         if self.buckets is None:
             return np.asarray(offsets, np.int64)
         mid = self.buckets // 2
-        far = np.maximum(np.abs(offsets), mid) / mid
-        grown = mid + np.ceil(np.log(far) / np.log((self.max_distance - 1) / mid) * (mid - 1))
+        far = np.maximum(np.abs(offsets), mid)
+        _, steps = log_steps(far, mid, self.max_distance - 1, mid - 1)
+        grown = mid + steps
         near = np.abs(offsets) <= mid
         return np.asarray(np.where(near, offsets, np.sign(offsets) * grown), np.int64)
 

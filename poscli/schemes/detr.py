@@ -22,7 +22,7 @@ from pydantic import (
 from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.phase import TWO_PI, Frequencies
-from poscli.schemes.base import Beyond
+from poscli.schemes.base import Beyond, with_size
 from poscli.schemes.grid import GridSines, OnGrid
 from poscli.schemes.learned import read_table, require_whole
 from poscli.schemes.turns import ladder
@@ -61,6 +61,9 @@ class DetrSine(GridSines):
     @property
     def limit(self) -> int:
         return self.rows * self.columns
+
+    def for_grid(self, sizes: Sequence[int]) -> Self:
+        return with_size(self, sizes)
 
     def trained_at(self, length: int) -> Self:
         return _with_room(self, "rows", length)

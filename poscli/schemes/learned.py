@@ -42,7 +42,7 @@ class Learned(Additive):
     rows: int = Field(
         1024, ge=1, le=2**20, description="rows to draw, those of the offset included"
     )
-    std: float = Field(0.02, ge=0, description="standard deviation of the drawn rows")
+    std: float = Field(0.02, ge=0, le=1e6, description="standard deviation of the drawn rows")
     seed: int = Field(0, ge=0, description="seed of the drawn rows")
     offset: int = Field(0, ge=0, description="the row that position 0 reads")
     padding: Literal["counted", "skipped"] = Field(
@@ -78,6 +78,9 @@ class Learned(Additive):
     @property
     def limit(self) -> int:
         return self._count() - self.offset
+
+    def number(self, positions: Array) -> Array:
+        return positions + self.offset
 
     def places(self, mask: Array) -> Array:
         return pads_skipped(mask) if self.padding == "skipped" else pads_counted(mask)

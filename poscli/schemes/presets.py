@@ -144,12 +144,6 @@ _ROTARY: dict[str, dict[str, Any]] = {
     "ernie4.5": {"name": "rope", "pairing": "adjacent", "base": 500000.0},
     "nanochat": {"name": "rope", "pairing": "half", "direction": "clockwise"},
     # The lists of divisors belong to each checkpoint: give short_factor and long_factor.
-    "phi3-128k": {
-        "name": "rope-longrope",
-        "pairing": "half",
-        "factor": 32.0,
-        "original_length": 4096,
-    },
     # DeepSeek turns a slice of its own, the last 64 columns of a head: the width here is the slice.
     "deepseek-v2": {
         "name": "rope-yarn",
@@ -228,7 +222,6 @@ _BIAS: dict[str, dict[str, Any]] = {
     "transformer-xl": {"name": "transformer-xl"},
     "xlnet": {"name": "transformer-xl"},
     "wav2vec2-bert": {"name": "shaw", "left": 64, "right": 8},
-    "speecht5": {"name": "shaw", "left": 159, "right": 160},
     "swin": {"name": "window", "rows": 7, "columns": 7},
     "beit": {"name": "window", "rows": 14, "columns": 14},
     "deberta": {"name": "deberta", "buckets": None, "max_distance": 512},

@@ -55,8 +55,8 @@ class Rotary(Scheme):
     def table_width(self, dim: int, heads: int) -> int:
         return dim // heads
 
-    def size(self, length: int, width: int, heads: int) -> int:
-        return length * width
+    def angle_parts(self, positions: Array, width: int) -> tuple[Array, Frequencies] | None:
+        return (positions, self.frequencies(width)) if self.axes == 1 else None
 
     def cos_sin(self, positions: Array, width: int) -> tuple[Array, Array]:
         """Positions -> cos and sin as they multiply queries and keys, each (n, pairs)."""

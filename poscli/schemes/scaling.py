@@ -36,7 +36,9 @@ def _at_least_one(factor: float) -> float:
     return factor
 
 
-Factor = Annotated[float, AfterValidator(_at_least_one), Field(json_schema_extra={"minimum": 1})]
+Factor = Annotated[
+    float, AfterValidator(_at_least_one), Field(le=1e6, json_schema_extra={"minimum": 1})
+]
 """How many times longer the context becomes."""
 
 
@@ -62,7 +64,7 @@ class Scaled(PartialRope):
         with exact():
             ratios = self.ratios(self.rotary_width(width))
         return [
-            f"{text} * {figure(float(ratio))} = {figure(float(w))}"
+            f"{text.partition(' = ')[0]} * {figure(float(ratio))} = {figure(float(w))}"
             for text, ratio, w in zip(plain, ratios, used, strict=True)
         ]
 

@@ -289,11 +289,12 @@ class RopeProportional(BaseRope):
 
     def frequency_steps(self, width: int) -> list[str]:
         unscaled, turning = super().frequency_steps(width), self.turning(width)
-        by = "" if self.factor == 1 else f" / {plain(self.factor)}"
-        return [
-            f"{text}{by}" if i < turning else "0 (it never turns)"
-            for i, text in enumerate(unscaled)
-        ]
+        if self.factor != 1:
+            unscaled = [
+                f"{text.partition(' = ')[0]} / {plain(self.factor)} = {figure(float(w))}"
+                for text, w in zip(unscaled, self.frequencies(width), strict=True)
+            ]
+        return [t if i < turning else "0 (it never turns)" for i, t in enumerate(unscaled)]
 
     def facts(self, width: int) -> list[tuple[str, Cell]]:
         return [("pairs that turn", f"{self.turning(width)} of {width // 2}")]

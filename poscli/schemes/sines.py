@@ -21,7 +21,7 @@ from poscli.report import Grid, check, tolerance
 from poscli.schemes.additive import Additive
 from poscli.schemes.base import Beyond, position_labels
 from poscli.schemes.turns import angle_cells, ladder, unfinished_pairs, wavelength_grid
-from poscli.text import figure, plain
+from poscli.text import angle_for_reading, figure, plain
 
 Ladder = Literal["paper", "log-timescale"]
 
@@ -87,12 +87,18 @@ class Sines(Additive):
             cosines, sines = np.split(np.arange(inner), [inner // 2])
         return sines[sines < width], cosines[cosines < width]
 
+    def number(self, positions: Array) -> Array:
+        return positions + self.origin
+
+    def angle_parts(self, positions: Array, width: int) -> tuple[Array, Frequencies] | None:
+        return self.number(positions), self.frequencies(width)
+
     def places(self, mask: Array) -> Array:
         return pads_skipped(mask) if self.zero_padding else pads_counted(mask)
 
     def vectors(self, positions: Array, width: int) -> Array:
         self.check_width(width, 1)
-        cos, sin = cos_sin(positions + self.origin, self.frequencies(width))
+        cos, sin = cos_sin(self.number(positions), self.frequencies(width))
         sines, cosines = self.columns(width)
         table = np.zeros((len(positions), width))
         table[:, sines] = sin[:, : len(sines)]
@@ -109,6 +115,7 @@ class Sines(Additive):
         parts |= {int(j): ("cos", i) for i, j in enumerate(cosines)}
         numbers = position_labels(positions + self.origin)
         divisors = [1 / float(w) for w in self.frequencies(width)]
+        cos, sin = cos_sin(positions + self.origin, self.frequencies(width))
         lines = []
         for row, p in enumerate(position_labels(positions)):
             if self.zero_padding and positions[row] == _PADDING:
@@ -121,10 +128,12 @@ class Sines(Additive):
                     continue
                 function, i = parts[j]
                 angle = float(positions[row] + self.origin) / divisors[i]
+                read = angle_for_reading(angle, cos[row, i], sin[row, i])
+                turns = "" if read == figure(angle) else f", less whole turns {read}"
                 lines.append(
                     f"  dim {j}: divisor {self._power(i, width)} = {figure(divisors[i])}; angle "
-                    f"{numbers[row]} / {figure(divisors[i])} = {figure(angle)}; "
-                    f"{times}{function}({figure(angle)}) = {figure(values[row, j])}"
+                    f"{numbers[row]} / {figure(divisors[i])} = {figure(angle)}{turns}; "
+                    f"{times}{function}({read}) = {figure(values[row, j])}"
                 )
         return lines
 

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
+from poscli.schemes.log_buckets import log_steps
 from poscli.schemes.score_bias import require_whole
 from poscli.schemes.trained import Matrix, Trained
 from poscli.text import figure, plain
@@ -77,11 +78,9 @@ class T5(Trained):
         [3, 19, 15]
         """
         far = np.abs(distances) if self.bidirectional else np.maximum(-distances, 0)
-        far, exact, side = far.astype(np.float64), self._exact, self._side
-        part = np.log(np.maximum(far, exact) / exact) / np.log(self.max_distance / exact)
-        row = np.where(
-            far < exact, far, np.minimum(exact + np.trunc(part * (side - exact)), side - 1)
-        )
+        exact, side = self._exact, self._side
+        steps, _ = log_steps(np.maximum(far, exact), exact, self.max_distance, side - exact)
+        row = np.where(far < exact, far, np.minimum(exact + steps, side - 1))
         after = (distances > 0) & self.bidirectional
         return np.asarray(row + side * after, np.int64)
 

@@ -5,14 +5,15 @@ window. BEiT gives its class token three rows of its own after the table; they a
 a class token has no place in the window.
 """
 
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
-from poscli.schemes.base import position_labels
+from poscli.schemes.base import position_labels, with_size
 from poscli.schemes.score_bias import require_whole
 from poscli.schemes.trained import Matrix, Trained
 
@@ -32,6 +33,9 @@ class Window(Trained):
     table: Matrix = Field(
         None, description="(2R - 1)(2C - 1) rows, a column per head, or a .npy file of them"
     )
+
+    def for_grid(self, sizes: Sequence[int]) -> Self:
+        return with_size(self, sizes)
 
     @property
     def limit(self) -> int:

@@ -7,7 +7,7 @@ as long as queries and keys share it. torchscale takes half the length rounded u
 and rotary-embedding-torch rounded down, audiocraft 0.
 """
 
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -34,9 +34,11 @@ class XPos(PartialRope):
     )
     users: ClassVar[str] = "LeX Transformer, RetNet, AudioCraft"
 
-    scale_base: float = Field(512.0, gt=0, description="positions over which zeta counts once")
-    gamma: float = Field(0.4, gt=0, description="how slowly the fastest pair fades")
-    centre: int | Literal["half-down", "half-up"] = Field(
+    scale_base: float = Field(
+        512.0, ge=1, le=1e9, description="positions over which zeta counts once"
+    )
+    gamma: float = Field(0.4, gt=0, le=1e3, description="how slowly the fastest pair fades")
+    centre: Annotated[int, Field(ge=0, le=2**31)] | Literal["half-down", "half-up"] = Field(
         0, description="c: a position, or half the length of the sequence, rounded down or up"
     )
 
@@ -52,8 +54,13 @@ class XPos(PartialRope):
             raise PoscliError(f"xpos has its centre {self.centre} only once a length is known")
         r = self.rotary_width(width)
         zeta = (np.arange(0, r, 2) / r + self.gamma) / (1 + self.gamma)
-        with np.errstate(over="ignore"):
-            return np.asarray(zeta ** ((positions - self.centre)[:, None] / self.scale_base))
+        with np.errstate(over="ignore", under="ignore"):
+            scales = zeta ** ((positions - self.centre)[:, None] / self.scale_base)
+        if not (np.isfinite(scales).all() and (scales > 0).all()):
+            raise PoscliError(
+                "xpos scales positions so far from its centre past what float64 holds"
+            )
+        return np.asarray(scales)
 
     def cos_sin(self, positions: Array, width: int) -> tuple[Array, Array]:
         """Positions -> cos and sin as they multiply queries, each (n, pairs)."""
