@@ -39,10 +39,11 @@ class ExtrapolateConfig(Settings):
 def extrapolate(config: ExtrapolateConfig) -> Report:
     """Ask every scheme whether it can run at each length, and what it meets there."""
     lengths = sorted(set(config.lengths or [m * config.length for m in _MULTIPLES]))
-    refuse_size(max(lengths) * config.dim, f"{max(lengths):,} positions of width {config.dim}")
+    what = f"{max(lengths):,} positions of width {config.dim}"
     labels, rows, sections = [], [], []
     for given in config.schemes:
         scheme = given.trained_at(config.length)
+        refuse_size(scheme.size_beyond(max(lengths), config.dim), what)
         scheme.check_width(scheme.table_width(config.dim, config.heads), config.heads)
         try:
             scheme.check_positions(scheme.coordinates(np.arange(config.length)))
