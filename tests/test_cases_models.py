@@ -96,6 +96,16 @@ def test_b48_a_length_that_does_not_count_the_factor_yet(config: Config) -> None
     assert layers(file)["all"]["supported length"] == 32768
 
 
+def test_b48_nothing_is_multiplied_where_the_original_length_is_not_given(config: Config) -> None:
+    block = {"type": "yarn", "factor": 4.0}
+    file = config(max_position_embeddings=8192, rope_scaling=block)
+    assert layers(file)["all"]["supported length"] == 8192
+    assert warnings(file) == [
+        "rope_scaling.original_max_position_embeddings is not in the file: 8192 assumed, "
+        "max_position_embeddings"
+    ]
+
+
 def test_b48_factor_against_the_ratio_of_lengths(config: Config) -> None:
     file = config(max_position_embeddings=65536, rope_scaling=YARN)
     assert warnings(file) == [
@@ -273,6 +283,15 @@ def test_b54_a_base_that_cannot_be(config: Config) -> None:
     assert refusal(config(rope_theta=0.5)) == "rope_theta: must be more than 1; got 0.5"
     assert refusal(config(rope_theta="1e6")) == 'rope_theta: expected a number; got "1e6"'
     assert refusal(config(rope_theta=True)) == "rope_theta: expected a number; got true"
+
+
+def test_b54_readers_of_the_old_style(config: Config) -> None:
+    new = {"rope_type": "default", "rope_theta": 1e6}
+    note = "note: rope_parameters is new in transformers 5: readers of the old style see neither"
+    assert note in run("schemes", "--model", config(rope_theta=..., rope_parameters=new)).out
+    plain = {**new, "rope_theta": 10000.0}
+    assert note not in run("schemes", "--model", config(rope_theta=..., rope_parameters=plain)).out
+    assert note not in run("schemes", "--model", config()).out
 
 
 # B56
@@ -537,6 +556,7 @@ def test_a_folder_stands_for_the_config_in_it(config: Config) -> None:
         ('{"a": ' + "9" * 5000 + "}", "a number of 5000 digits is too large"),
         ('{"rope_theta": 1, "rope_theta": 2}', '"rope_theta" is given twice'),
         ("[" * 100000, "nested too deep; up to 32 levels are read"),
+        ('{"a": ' * 900 + "1" + "}" * 900, "nested too deep; up to 32 levels are read"),
         ('{"a": ' * 40 + "1" + "}" * 40, "nested too deep; up to 32 levels are read"),
         (b"\xff{}", "not UTF-8 text: byte 0 cannot be read"),
     ],
@@ -661,6 +681,9 @@ def test_extrapolate_yarn_against_the_paper(config: Config) -> None:
     assert found["the paper"][1].startswith("42")
     assert found["the paper"][1].endswith("% at pair 34")
     assert_allclose(found["transformers"][2], 1.13862944, rtol=1e-8)
+    longer = {**block, "factor": 40.0}
+    file = config(head_dim=64, rope_theta=10000.0, rope_scaling=longer)
+    assert programs(past(file))["the paper"][1] == "76.6 % at pair 20"
     assert found["torchtitan"][2] == 1.0
 
 
@@ -714,6 +737,27 @@ def test_pairs_without_a_full_turn(
 ) -> None:
     file = config(head_dim=width, rope_theta=base, max_position_embeddings=trained)
     assert layers(file)["all"]["pairs without a full turn in training"] == pairs
+
+
+def test_extrapolate_lengths_by_hand(config: Config) -> None:
+    file = config(max_position_embeddings=..., head_dim=64)
+    assert refused("extrapolate", "--model", file) == (
+        "the config does not say at what length it was trained; give --len"
+    )
+    given = past(file, "--len", "16", "--to", "64")["settings"]
+    assert (given["length"], given["lengths"]) == (16, [16, 17, 32, 64])
+    given = past(file, "--len", "16", "--lengths", "20,40")["settings"]
+    assert (given["length"], given["lengths"]) == (16, [20, 40])
+    long = past(config(max_position_embeddings=10485760, rope_theta=5e5))["settings"]
+    assert long["length"] == 10485760
+    both = refused("extrapolate", "--model", file, "--to", "8", "--lengths", "8")
+    assert both == "--to and --lengths both say which lengths; give one"
+    assert refused("extrapolate", "--model", file, "--to", "x") == (
+        "--to: expected a whole number, 1 or more; got x"
+    )
+    assert refused("extrapolate", "--model", file, "--to", "99999999") == (
+        "--to: lengths up to 16,777,216 are looked at; got 99999999"
+    )
 
 
 def test_learned_table_ends(config: Config) -> None:

@@ -11,6 +11,7 @@ from poscli.report import Grid, Report, Section
 from poscli.schemes import AnyScheme, every_scheme
 from poscli.settings import Settings
 
+LONGEST = 2**24
 _MULTIPLES = (1, 2, 4, 8, 16)
 
 
@@ -22,10 +23,10 @@ class ExtrapolateConfig(Settings):
         default_factory=every_scheme,
         description="the schemes to look at",
     )
-    length: int = Field(16, ge=1, le=2**20, description="the trained length, in positions")
-    lengths: Annotated[list[Annotated[int, Field(ge=1, le=2**24)]], Field(min_length=1)] | None = (
-        Field(None, description="the lengths to try; 1, 2, 4, 8 and 16 times the trained one")
-    )
+    length: int = Field(16, ge=1, le=LONGEST, description="the trained length, in positions")
+    lengths: (
+        Annotated[list[Annotated[int, Field(ge=1, le=LONGEST)]], Field(min_length=1)] | None
+    ) = Field(None, description="the lengths to try; 1, 2, 4, 8 and 16 times the trained one")
     dim: int = Field(32, ge=1, le=2**14, description="width of a token's vector")
     heads: int = Field(4, ge=1, le=2**10, description="attention heads; they divide dim")
 

@@ -5,12 +5,12 @@ one given by hand at the model's sizes; the other commands put it beside the mod
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from poscli.errors import PoscliError
-from poscli.experiments.extrapolate import ExtrapolateConfig
+from poscli.experiments.extrapolate import LONGEST, ExtrapolateConfig
 from poscli.models.model import Kind, Model
 from poscli.models.past import add_past, lengths_up_to
 from poscli.models.report import explain, introduce
@@ -58,9 +58,12 @@ class Bench:
             raise PoscliError("--to and --lengths both say which lengths; give one")
         if last is not None and (not isinstance(last, int) or last < 1):
             raise PoscliError(f"--to: expected a whole number, 1 or more; got {last}")
+        if last is not None and last > LONGEST:
+            raise PoscliError(f"--to: lengths up to {LONGEST:,} are looked at; got {last}")
         settings = self.several()
-        if trained is None:
-            settings["length"], settings["lengths"] = lengths_up_to(self.kind, last)
+        if trained is None or isinstance(trained, int):
+            given = lengths_up_to(self._trained_at(trained), last)
+            settings |= {"length": given[0], "lengths": given[1] if tried is None else tried}
         return settings
 
     def introduce(self, report: Report) -> Report:
@@ -73,14 +76,21 @@ class Bench:
         """Put what becomes of the model past its trained length into the report."""
         if self.model is None or self.kind is None:
             return report
-        lengths = settings.lengths or [settings.length]
-        return self.introduce(add_past(report, self.kind, sorted(set(lengths))))
+        lengths = sorted(set(settings.lengths or [settings.length]))
+        return self.introduce(add_past(report, self._trained_at(settings.length), lengths))
 
     def explain(self) -> Report:
         """Return the report on the model."""
         if self.model is None:
             raise PoscliError("there is no model to explain; give --model")
         return explain(self.model, self.asked)
+
+    def _trained_at(self, length: int | None) -> Kind:
+        """Return the kind of layer, with another trained length where one is given."""
+        assert self.kind is not None
+        if length is None:
+            return self.kind
+        return replace(self.kind, lengths=replace(self.kind.lengths, trained=length))
 
     def _note(self) -> str:
         if not self.by_hand:

@@ -43,7 +43,8 @@ def lengths_up_to(kind: Kind, last: int | None) -> tuple[int, list[int]]:
     while length < last:
         found.add(length)
         length *= 2
-    found |= {n for n in (trained + 1, supported or 0, (supported or 0) + 1) if 0 < n <= last}
+    crossings = [trained + 1] if supported is None else [trained + 1, supported, supported + 1]
+    found |= {n for n in crossings if n <= last}
     return trained, sorted(found)
 
 

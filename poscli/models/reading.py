@@ -30,6 +30,7 @@ def read_config(path: Path) -> tuple[str, dict[str, Any]]:
             parse_float=_finite,
             parse_int=_whole,
         )
+        depth = _depth(content)
     except UnicodeDecodeError as error:
         raise PoscliError(f"{path}: not UTF-8 text: byte {error.start} cannot be read") from None
     except json.JSONDecodeError as error:
@@ -41,7 +42,7 @@ def read_config(path: Path) -> tuple[str, dict[str, Any]]:
         raise _too_deep(path) from None
     if not isinstance(content, dict):
         raise PoscliError(f"{path}: a model's config is a JSON object, not {shown(content)}")
-    if _depth(content) > DEEPEST:
+    if depth > DEEPEST:
         raise _too_deep(path)
     return str(path), content
 

@@ -148,6 +148,7 @@ class Block:
         fields.trace("base", default, "default of the model type")
         if not self.family.plain_only:
             where = f"{self.outer.path}{keys[0] if keys else 'rope_theta'}"
+            where += f" for {fields.subject}" if fields.subject and not keys else ""
             found.warn(
                 f"{where} is not in the file: {plain(default)} assumed, the default of "
                 f"{self.model_type}"
@@ -334,6 +335,9 @@ class Block:
 
     def _extended(self, original: int, factor: float, longest: int | None) -> Lengths:
         """The longest length counts the factor already, unless it is still the original one."""
+        stated = self.outer.has(ORIGINAL) or self.fields.has(ORIGINAL)
+        if longest is not None and not stated:
+            return Lengths(original, longest, f"max_position_embeddings, as there is no {ORIGINAL}")
         if longest is None or longest == original:
             name = ORIGINAL if longest is None else f"{ORIGINAL}, which max_position_embeddings is"
             return Lengths(original, int(original * factor), f"{name}, times the factor")

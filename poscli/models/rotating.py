@@ -36,6 +36,11 @@ def resolve_rotating(fields: Fields, family: Rotating, model_type: str) -> list[
     turns = _turns(fields, family, model_type)
     if family.note:
         fields.found.note(family.note)
+    if any(turn and _needs_new_readers(fields, turn) for turn in turns.values()):
+        fields.found.note(
+            f"{fields.path}rope_parameters is new in transformers 5: readers of the old style see "
+            "neither base nor scaling here, and use 10000 and none without a word"
+        )
     if family.sliced:
         fields.found.note(
             "what turns is a slice of its own, the last columns of each query and key"
@@ -86,6 +91,14 @@ def _turns(fields: Fields, family: Rotating, model_type: str) -> dict[str, Turn 
         inner = block if reached else empty(fields, own.built_in)
         turns[name] = _turn(Block(*_for(name, inner, fields), family, own, model_type))
     return turns
+
+
+def _needs_new_readers(fields: Fields, turn: Turn) -> bool:
+    """Whether a reader of the old style would turn by something else."""
+    if fields.content.get("rope_scaling") or not fields.has("rope_parameters"):
+        return False
+    plain = turn.scheme.name == "rope" and getattr(turn.scheme, "base", None) == 10000.0
+    return not (plain or fields.has("rope_theta"))
 
 
 def _block(fields: Fields) -> tuple[str, Fields]:

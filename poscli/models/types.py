@@ -92,6 +92,7 @@ _APERTUS = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 8192,
 }
+_ENDS = "the table of turns has as many rows as there are positions: past them nothing runs"
 _HALF_TURNS = Rotating(part=0.5)
 _QUARTER_TURNS = Rotating(part=0.25)
 
@@ -139,8 +140,8 @@ _ROTATING: dict[str, Family] = {
         base_keys=("rope_theta", "rotary_emb_base"),
         part_keys=("partial_rotary_factor", "rotary_pct"),
     ),
-    "gptj": Rotating("adjacent", base_keys=(), rotary_dim=64, plain_only=True),
-    "codegen": Rotating("adjacent", base_keys=(), rotary_dim=64, plain_only=True),
+    "gptj": Rotating("adjacent", base_keys=(), rotary_dim=64, plain_only=True, note=_ENDS),
+    "codegen": Rotating("adjacent", base_keys=(), rotary_dim=64, plain_only=True, note=_ENDS),
     "phi": _HALF_TURNS,
     "persimmon": _HALF_TURNS,
     "nemotron": _HALF_TURNS,
@@ -205,7 +206,7 @@ _ROTATING: dict[str, Family] = {
         note="attn_config.rope_theta is left aside: the rotary module of transformers 5.24 reads "
         "the top level only",
     ),
-    "roformer": Rotating("adjacent", base_keys=(), plain_only=True),
+    "roformer": Rotating("adjacent", base_keys=(), plain_only=True, note=_ENDS),
     "nomic_bert": Rotating(base=1000.0),
     "jina_embeddings_v3": Rotating(base=20000.0),
     "gte": Rotating(base=160000.0),
