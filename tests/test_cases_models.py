@@ -425,6 +425,43 @@ def test_layer_types_that_do_not_fit(config: Config) -> None:
     )
 
 
+def test_old_style_with_a_base_per_layer_type(config: Config) -> None:
+    block = {"rope_type": "linear", "factor": 8.0}
+    gemma = {"model_type": "gemma3_text", "rope_theta": 2e6, "rope_local_base_freq": 3e4}
+    file = config(**gemma, head_dim=64, num_hidden_layers=6, rope_scaling=block)
+    full, sliding = settings(file, "--layer", "5"), settings(file, "--layer", "0")
+    assert (full["name"], full["base"], full["factor"]) == ("rope-linear", 2e6, 8.0)
+    assert (sliding["name"], sliding["base"]) == ("rope", 3e4)
+    bert = {"model_type": "modernbert", "global_rope_theta": 2e5, "local_rope_theta": 2e4}
+    file = config(**bert, rope_scaling=block)
+    full, sliding = settings(file, "--layer", "0"), settings(file, "--layer", "1")
+    assert (full["name"], full["base"]) == ("rope-linear", 2e5)
+    assert (sliding["name"], sliding["base"]) == ("rope-linear", 2e4)
+
+
+@pytest.mark.parametrize(
+    ("name", "convention"),
+    [
+        ("llama", {"pairing": "half"}),
+        ("nanochat", {"pairing": "half", "direction": "clockwise"}),
+        ("deepseek_v2", {"pairing": "adjacent"}),
+        ("deepseek_v3", {"pairing": "adjacent-in-half-out"}),
+        ("llama4", {"pairing": "adjacent"}),
+        ("stablelm", {"pairing": "half", "partial_rotary_factor": 0.25}),
+        ("bamba", {"pairing": "half", "partial_rotary_factor": 0.5}),
+        ("gptj", {"pairing": "adjacent", "rotary_dim": 64}),
+    ],
+)
+def test_conventions_of_model_types(config: Config, name: str, convention: dict[str, Any]) -> None:
+    found = settings(config(model_type=name, head_dim=64))
+    assert {key: found[key] for key in convention} == convention
+
+
+def test_deepseek_v3_that_reads_halves(config: Config) -> None:
+    file = config(model_type="deepseek_v3", rope_interleave=False)
+    assert settings(file)["pairing"] == "half"
+
+
 def test_patterns(config: Config) -> None:
     gemma = {"model_type": "gemma3_text", "head_dim": 64, "num_hidden_layers": 8}
     assert layers(config(**gemma))["full_attention"]["layers"] == "5"

@@ -11,6 +11,7 @@ from math import log
 import numpy as np
 
 from poscli.errors import PoscliError
+from poscli.experiments.extrapolate import LONGEST
 from poscli.models.model import Kind
 from poscli.report import Cell, Grid, Report, Section
 from poscli.schemes.rotary import Rotary
@@ -37,7 +38,8 @@ def lengths_up_to(kind: Kind, last: int | None) -> tuple[int, list[int]]:
     if trained is None:
         raise PoscliError("the config does not say at what length it was trained; give --len")
     if last is None:
-        last = max(supported or 0, 4 * trained) if kind.scheme.limit is None else 2 * trained
+        far = max(supported or 0, 4 * trained) if kind.scheme.limit is None else 2 * trained
+        last = min(far, LONGEST)
     found = {trained, last}
     length = 2 * trained
     while length < last:
