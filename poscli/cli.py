@@ -27,6 +27,7 @@ from poscli.experiments.permute_test import PermuteTestConfig, permute_test
 from poscli.experiments.schemes import list_schemes, show_scheme
 from poscli.experiments.train import TrainConfig, train_and_extrapolate
 from poscli.files import write_whole
+from poscli.models.bench import Bench, open_bench
 from poscli.report import Report
 from poscli.schema import json_schema
 from poscli.schemes import PRESETS, SCHEMES
@@ -160,6 +161,14 @@ _Precision = Annotated[
         autocompletion=_complete_from(PRECISIONS),
     ),
 ]
+_ModelFile = Annotated[
+    Path | None,
+    typer.Option("--model", help="A model's config.json, or its folder.", show_default=False),
+]
+_Layer = Annotated[
+    str | None,
+    typer.Option("--layer", help="Of the model: a layer's number, or a kind of layer."),
+]
 _Causal = Annotated[
     bool, typer.Option("--causal", help="No query sees a later key.", show_default=False)
 ]
@@ -170,6 +179,8 @@ def encode_command(
     sentence: Annotated[str | None, typer.Argument(help="Words to encode as well.")] = None,
     scheme: _Scheme = None,
     preset: _Preset = None,
+    model: _ModelFile = None,
+    layer: _Layer = None,
     length: Annotated[
         str | None, typer.Option("--len", "--length", metavar="INT", help="How many positions.")
     ] = None,
@@ -241,12 +252,16 @@ def encode_command(
         "seed": ("--seed", parse_number(seed, "--seed")),
         "explain": ("--explain", explain or None),
     }
-    return _show(encode(resolve(EncodeConfig, config, assignments or (), flags)), output, out, plot)
+    bench = _bench(model, layer, [scheme, f"preset {preset}" if preset else None])
+    settings = resolve(EncodeConfig, config, assignments or (), flags, bench.one())
+    return _show(bench.introduce(encode(settings)), output, out, plot)
 
 
 @app.command("compare", cls=Command, epilog="Example: poscli compare sinusoidal rope alibi")
 def compare_command(
     schemes: _SchemeList = None,
+    model: _ModelFile = None,
+    layer: _Layer = None,
     sentence: Annotated[
         str | None, typer.Option("--sentence", help="The tokens to compare on.")
     ] = None,
@@ -271,8 +286,9 @@ def compare_command(
 ) -> int:
     """Hold schemes side by side, on the same tokens. Without a name: all of them."""
     _ready_to_draw(plot)
+    bench = _bench(model, layer, schemes)
     flags = {
-        "schemes": ("SCHEME", _parse_schemes(schemes)),
+        "schemes": ("SCHEME", bench.beside(_parse_schemes(schemes))),
         "sentence": ("--sentence", sentence),
         "length": ("--len", parse_number(length, "--len")),
         "dim": ("--dim", parse_number(dim, "--dim")),
@@ -283,9 +299,8 @@ def compare_command(
         "places": ("--places", _parse_list(places, "--places")),
         "seed": ("--seed", parse_number(seed, "--seed")),
     }
-    return _show(
-        compare(resolve(CompareConfig, config, assignments or (), flags)), output, out, plot
-    )
+    settings = resolve(CompareConfig, config, assignments or (), flags, bench.several())
+    return _show(bench.introduce(compare(settings)), output, out, plot)
 
 
 @app.command("permute-test", cls=Command, epilog='Example: poscli permute-test "dog bites man"')
@@ -298,6 +313,8 @@ def permute_test_command(
         str | None, typer.Option("--permutation", help="One re-ordering: old places, as in 1,2,0.")
     ] = None,
     scheme: _SchemeOptions = None,
+    model: _ModelFile = None,
+    layer: _Layer = None,
     file: Annotated[str | None, typer.Option("--file", help="Read the text from a file.")] = None,
     unit: Annotated[
         str | None,
@@ -331,11 +348,12 @@ def permute_test_command(
 ) -> int:
     """Prove in numbers what attention sees of the order of its tokens."""
     _ready_to_draw(plot)
+    bench = _bench(model, layer, scheme)
     flags = {
         "sentence": ("SENTENCE", sentence),
         "against": ("--against", against),
         "permutation": ("--permutation", _parse_list(permutation, "--permutation")),
-        "schemes": ("--scheme", _parse_schemes(scheme)),
+        "schemes": ("--scheme", bench.beside(_parse_schemes(scheme))),
         "file": ("--file", file),
         "unit": ("--unit", unit),
         "dim": ("--dim", parse_number(dim, "--dim")),
@@ -347,13 +365,18 @@ def permute_test_command(
     }
     from poscli.render.progress import tracked
 
-    settings = resolve(PermuteTestConfig, config, assignments or (), flags)
-    return _show(permute_test(settings, tracked), output, out, plot)
+    settings = resolve(PermuteTestConfig, config, assignments or (), flags, bench.several())
+    return _show(bench.introduce(permute_test(settings, tracked)), output, out, plot)
 
 
 @app.command("extrapolate", cls=Command, epilog="Example: poscli extrapolate --len 16 rope alibi")
 def extrapolate_command(
     schemes: _SchemeList = None,
+    model: _ModelFile = None,
+    layer: _Layer = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="INT", help="Of the model: the longest length.")
+    ] = None,
     length: Annotated[
         str | None, typer.Option("--len", "--length", metavar="INT", help="The trained length.")
     ] = None,
@@ -401,8 +424,9 @@ def extrapolate_command(
     out: _Out = None,
 ) -> int:
     """Say what each scheme meets past the trained length, or train and measure it."""
+    bench = _bench(model, layer, schemes)
     flags = {
-        "schemes": ("SCHEME", _parse_schemes(schemes)),
+        "schemes": ("SCHEME", bench.beside(_parse_schemes(schemes))),
         "length": ("--len", parse_number(length, "--len")),
         "lengths": ("--lengths", _parse_list(lengths, "--lengths")),
         "dim": ("--dim", parse_number(dim, "--dim")),
@@ -421,14 +445,16 @@ def extrapolate_command(
     if train:
         from poscli.render.progress import watched
 
+        if model is not None:
+            raise PoscliError("--train trains a model of its own; --model has no use with it")
         settings = resolve(TrainConfig, config, assignments or (), flags)
         _ready_to_draw(plot)
         return _show(train_and_extrapolate(settings, watched), output, out, plot)
     if plot is not None:
         raise PoscliError("--plot draws what --train measures; give --train as well")
-    return _show(
-        extrapolate(resolve(ExtrapolateConfig, config, assignments or (), flags)), output, out
-    )
+    given = bench.lengths(parse_number(to, "--to"), flags["length"][1], flags["lengths"][1])
+    inspected = resolve(ExtrapolateConfig, config, assignments or (), flags, given)
+    return _show(bench.past(inspected, extrapolate(inspected)), output, out)
 
 
 @app.command("schemes", cls=Command, epilog="Example: poscli schemes rope")
@@ -436,10 +462,17 @@ def schemes_command(
     name: Annotated[
         str | None, typer.Argument(help="One scheme.", autocompletion=_complete_scheme)
     ] = None,
+    model: _ModelFile = None,
+    layer: _Layer = None,
     output: _FormatOption = None,
     out: _Out = None,
 ) -> int:
-    """List every scheme and preset, or show one scheme with its formula and settings."""
+    """List every scheme and preset, show one with its formula, or explain a model's config."""
+    if model is not None and name is not None:
+        raise PoscliError("a scheme's name and --model ask for different reports; give one")
+    bench = _bench(model, layer, None)
+    if model is not None:
+        return _show(bench.explain(), output, out)
     return _show(list_schemes() if name is None else show_scheme(name), output, out)
 
 
@@ -465,6 +498,14 @@ def _main(
 ) -> None:
     if context.invoked_subcommand is None:
         raise PoscliError("give a command, such as encode; poscli --help lists them")
+
+
+def _bench(model: Path | None, layer: str | None, by_hand: Sequence[str | None] | None) -> Bench:
+    """Read the model's config, where there is one, and say on standard error what is doubtful."""
+    bench = open_bench(model, layer, [text for text in by_hand or () if text])
+    for warning in bench.warnings:
+        typer.echo(f"poscli: warning: {visible(warning)}", err=True)
+    return bench
 
 
 def _parse_schemes(texts: Sequence[str] | None) -> list[dict[str, Any]] | None:

@@ -1,7 +1,8 @@
 """From a file, --set and flags to one typed, frozen config; what does not fit is refused.
 
-Order: the file first, then --set, then the other flags; of one key, the later wins. A scheme named
-by a flag replaces the file's scheme as a whole, settings included.
+Order: the file first, then what a model's config gives, then --set, then the other flags; of one
+key, the later wins. A scheme named by a flag replaces the one before it as a whole, settings
+included.
 """
 
 import re
@@ -32,16 +33,20 @@ def resolve(
     file: Path | None = None,
     assignments: Sequence[str] = (),
     flags: Mapping[str, tuple[str, Any]] | None = None,
+    model: Mapping[str, Any] | None = None,
 ) -> C:
     """Return the config of a command.
 
-    flags maps a dotted config key to the option's name and its value; a value of None was not
-    given. Raises PoscliError with one line naming file and line, or option, and key.
+    model holds what a model's config gives. flags maps a dotted config key to the option's name
+    and its value; a value of None was not given. Raises PoscliError with one line naming file and
+    line, or option, and key.
     """
     values: dict[str, Any] = {}
     origins: Origins = {}
     if file is not None:
         values, origins = _read_file(file)
+    for key, value in (model or {}).items():
+        _put(values, origins, key, value, "--model")
     given = {
         key: (option, Typed(value) if isinstance(value, str) else value)
         for key, (option, value) in (flags or {}).items()

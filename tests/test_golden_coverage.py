@@ -28,7 +28,7 @@ def named_in_tests() -> set[str]:
 def test_every_scheme_has_golden_numbers() -> None:
     named = named_in_tests()
     missing = [n for n, kind in SCHEMES.items() if not {n, kind.__name__} & named]
-    assert missing == ["none"]  # it makes no numbers; the laws hold it
+    assert set(missing) <= {"none"}  # it makes no numbers; the laws hold it
 
 
 SAME_RULE = {

@@ -11,6 +11,7 @@ from poscli.report import Grid, Report, Section
 from poscli.schemes import AnyScheme, every_scheme
 from poscli.settings import Settings
 
+LONGEST = 2**24
 _MULTIPLES = (1, 2, 4, 8, 16)
 
 
@@ -22,10 +23,10 @@ class ExtrapolateConfig(Settings):
         default_factory=every_scheme,
         description="the schemes to look at",
     )
-    length: int = Field(16, ge=1, le=2**20, description="the trained length, in positions")
-    lengths: Annotated[list[Annotated[int, Field(ge=1, le=2**24)]], Field(min_length=1)] | None = (
-        Field(None, description="the lengths to try; 1, 2, 4, 8 and 16 times the trained one")
-    )
+    length: int = Field(16, ge=1, le=LONGEST, description="the trained length, in positions")
+    lengths: (
+        Annotated[list[Annotated[int, Field(ge=1, le=LONGEST)]], Field(min_length=1)] | None
+    ) = Field(None, description="the lengths to try; 1, 2, 4, 8 and 16 times the trained one")
     dim: int = Field(32, ge=1, le=2**14, description="width of a token's vector")
     heads: int = Field(4, ge=1, le=2**10, description="attention heads; they divide dim")
 
@@ -39,10 +40,11 @@ class ExtrapolateConfig(Settings):
 def extrapolate(config: ExtrapolateConfig) -> Report:
     """Ask every scheme whether it can run at each length, and what it meets there."""
     lengths = sorted(set(config.lengths or [m * config.length for m in _MULTIPLES]))
-    refuse_size(max(lengths) * config.dim, f"{max(lengths):,} positions of width {config.dim}")
+    what = f"{max(lengths):,} positions of width {config.dim}"
     labels, rows, sections = [], [], []
     trained = [scheme.trained_at(config.length) for scheme in config.schemes]
     for scheme in trained:
+        refuse_size(scheme.size_beyond(max(lengths), config.dim), what)
         scheme.check_width(scheme.table_width(config.dim, config.heads), config.heads)
         try:
             scheme.check_positions(scheme.coordinates(np.arange(config.length)))

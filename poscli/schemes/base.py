@@ -178,6 +178,10 @@ class Scheme(Settings):
         """Return how many numbers encoding() makes for so many positions."""
         return length * width
 
+    def size_beyond(self, length: int, dim: int) -> int:
+        """Return how many numbers beyond() makes, at most, for a length."""
+        return dim
+
     def encoding(self, positions: Array, width: int, heads: int) -> Table:
         """Return the encoding itself as a labelled float64 array."""
         return position_table(

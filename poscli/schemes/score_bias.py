@@ -27,6 +27,9 @@ class ScoreBias(Scheme):
     def size(self, length: int, width: int, heads: int) -> int:
         return heads * length * length
 
+    def size_beyond(self, length: int, dim: int) -> int:
+        return length * dim
+
     def offsets(self, query_positions: Array, key_positions: Array) -> Array:
         """Return query minus key, (n, m), or (n, m, axes), of positions the scheme takes."""
         self.check_positions(query_positions)
