@@ -35,18 +35,21 @@ from poscli.schemes.fire import Fire
 from poscli.schemes.grid import Sincos2D, Sincos3D
 from poscli.schemes.kerple import KerpleLog, KerplePower
 from poscli.schemes.learned import Learned
+from poscli.schemes.llama3 import RopeLlama3
+from poscli.schemes.longrope import LongRope
 from poscli.schemes.mrope import MRope
 from poscli.schemes.nope import NoPE
+from poscli.schemes.ntk import RopeDynamic, RopeLinear, RopeNtk, RopeNtkFixed, RopeNtkMixed
+from poscli.schemes.proportional import RopeProportional
 from poscli.schemes.rope import Rope
 from poscli.schemes.sandwich import Sandwich
-from poscli.schemes.scaling import RopeDynamic, RopeLinear, RopeNtk, RopeNtkFixed, RopeNtkMixed
-from poscli.schemes.scaling_by_pair import LongRope, RopeLlama3, RopeProportional, RopeYarn
 from poscli.schemes.shaw import Shaw
 from poscli.schemes.sinusoidal import ScaledSinusoidal, Sinusoidal
 from poscli.schemes.t5 import T5
 from poscli.schemes.transformer_xl import TransformerXL
 from poscli.schemes.window import Window
 from poscli.schemes.xpos import XPos
+from poscli.schemes.yarn import RopeYarn
 
 __all__ = [
     "SCHEMES",

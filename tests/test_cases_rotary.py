@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from poscli.arrays import rounded
 from poscli.phase import angles
 from poscli.schemes import SCHEMES
+from poscli.schemes.longrope import LongRope
 from poscli.schemes.rope import Rope
-from poscli.schemes.scaling_by_pair import LongRope
 
 ATOL = 5.1e-11
 Write = Callable[..., str]

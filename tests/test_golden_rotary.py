@@ -19,11 +19,11 @@ from poscli.phase import angles, cos_sin
 from poscli.schemes import PRESETS, SCHEMES
 from poscli.schemes.axial import RopeAxial, RopeAxialPixel
 from poscli.schemes.mrope import MRope
+from poscli.schemes.ntk import RopeLinear, RopeNtk
 from poscli.schemes.rope import Rope
 from poscli.schemes.rotary import Rotary
-from poscli.schemes.scaling import RopeLinear, RopeNtk
-from poscli.schemes.scaling_by_pair import RopeYarn
 from poscli.schemes.xpos import XPos
+from poscli.schemes.yarn import RopeYarn
 
 UNIT = 2.0**-24
 LEFT_OUT: dict[str, str] = {}

@@ -11,13 +11,16 @@ from poscli import PoscliError
 from poscli.phase import angles
 from poscli.schemes import SCHEMES
 from poscli.schemes.axial import BaseAxial, RopeAxial, RopeAxialCentred
+from poscli.schemes.llama3 import RopeLlama3
+from poscli.schemes.longrope import LongRope
 from poscli.schemes.mrope import MRope
+from poscli.schemes.ntk import RopeDynamic, RopeLinear, RopeNtk, RopeNtkFixed, RopeNtkMixed
+from poscli.schemes.proportional import RopeProportional
 from poscli.schemes.rope import Rope
 from poscli.schemes.rotary import Rotary
-from poscli.schemes.scaling import RopeDynamic, RopeLinear, RopeNtk, RopeNtkFixed, RopeNtkMixed
-from poscli.schemes.scaling_by_pair import LongRope, RopeLlama3, RopeProportional, RopeYarn
 from poscli.schemes.turns import ladder, unfinished_pairs
 from poscli.schemes.xpos import XPos
+from poscli.schemes.yarn import RopeYarn
 
 ATOL = 5.1e-9
 ONE = np.array([1])

@@ -14,9 +14,11 @@ from poscli.errors import PoscliError
 from poscli.experiments.extrapolate import LONGEST
 from poscli.models.model import Kind
 from poscli.report import Cell, Grid, Report, Section
+from poscli.schemes.llama3 import RopeLlama3
+from poscli.schemes.longrope import LongRope
+from poscli.schemes.ntk import RopeDynamic, RopeLinear
 from poscli.schemes.rotary import Rotary
-from poscli.schemes.scaling import RopeDynamic, RopeLinear
-from poscli.schemes.scaling_by_pair import LongRope, RopeLlama3, RopeYarn
+from poscli.schemes.yarn import RopeYarn
 
 _SAME = "same table at every length"
 

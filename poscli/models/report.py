@@ -6,9 +6,10 @@ from dataclasses import replace
 from poscli.models.model import Kind, Model, spans
 from poscli.models.reading import shown
 from poscli.report import Cell, Grid, Report, Section
+from poscli.schemes.longrope import LongRope
+from poscli.schemes.ntk import RopeDynamic
 from poscli.schemes.rotary import Rotary
-from poscli.schemes.scaling import RopeDynamic, Scaled
-from poscli.schemes.scaling_by_pair import LongRope
+from poscli.schemes.scaling import Scaled
 from poscli.schemes.turns import unfinished_pairs
 from poscli.text import figure, plain
 
