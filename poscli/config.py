@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from poscli import yaml_core
 from poscli.errors import PoscliError, UnknownKeyError, nearest
 from poscli.files import LARGEST_TEXT, read_bytes
-from poscli.schemes import SCHEMES, expand
+from poscli.schemes import SCHEMES, expand, no_scheme
 from poscli.settings import Settings, Typed
 from poscli.text import plain
 from poscli.training.tasks import TASKS
@@ -107,7 +107,7 @@ def parse_scheme(text: str) -> dict[str, Any]:
     """
     name, _, rest = text.partition(":")
     if name not in SCHEMES:
-        raise PoscliError(f"there is no scheme {name!r}; {nearest(name, SCHEMES)}")
+        raise PoscliError(no_scheme(name))
     scheme: dict[str, Any] = {"name": name}
     for part in _split(rest):
         key, value = _parse_assignment(part)

@@ -1,6 +1,7 @@
 """The base of every scheme and config: frozen, strict, and helpful about unknown keys."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -30,6 +31,20 @@ def union(kinds: Iterable[type[BaseModel]]) -> Any:
     return reduce(or_, kinds)
 
 
+_MODEL_FILES_SAY = {
+    "original_max_position_embeddings": "original_length",
+    "max_position_embeddings": "rows",
+    "rope_theta": "base",
+    "theta": "base",
+    "d_model": "dim",
+    "hidden_size": "dim",
+    "num_attention_heads": "heads",
+    "num_buckets": "buckets",
+    "alibi_bias_max": "bias_max",
+}
+"""Names that model files and papers use, and the setting that is meant."""
+
+
 class Settings(BaseModel):
     """A set of named, typed values. Its fields are its schema; nothing else is accepted."""
 
@@ -43,7 +58,10 @@ class Settings(BaseModel):
         if isinstance(given, dict):
             for key in given:
                 if key not in cls.model_fields:
-                    hint = nearest(str(key), cls.model_fields)
+                    said = get_close_matches(str(key), _MODEL_FILES_SAY, n=1, cutoff=0.8)
+                    meant = _MODEL_FILES_SAY[said[0]] if said else ""
+                    known = meant if meant in cls.model_fields else str(key)
+                    hint = nearest(known, cls.model_fields)
                     raise UnknownKeyError(
                         f"{cls.title()} has no setting {str(key)!r}; {hint}", str(key)
                     )

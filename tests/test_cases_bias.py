@@ -143,7 +143,7 @@ def test_tables_that_do_not_fit_are_refused(write: Any, table: Any, message: str
 @pytest.mark.parametrize("scheme", ["t5", "shaw", "deberta"])
 def test_a_table_has_no_value_between_two_positions(scheme: str) -> None:
     message = refused("encode", "--scheme", scheme, "--positions", "0,1.5")
-    assert message.endswith(f"{scheme} has values for whole positions only; got position 1.5")
+    assert message.endswith(f"{scheme} has rows for whole positions only; got position 1.5")
 
 
 @pytest.mark.parametrize("width", ["1", "3"])

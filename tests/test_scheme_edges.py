@@ -121,3 +121,28 @@ def test_equations_of_scaled_frequencies_hold() -> None:
         "encode", "--scheme", "rope-linear:factor=4", "--dim", "8", "--positions", "1", "--explain"
     ).out
     assert "10000^(-2/8) * 0.25 = 0.025 radians per position" in lines
+
+
+@pytest.mark.parametrize(
+    ("spec", "want"),
+    [
+        ("rope-yarn:original_max_position_embeddings=4096", "nearest: 'original_length'"),
+        ("rope-yarn:orignal_max_position_embeddings=4096", "nearest: 'original_length'"),
+        ("rope:rope_theta=5e5", "nearest: 'base'"),
+        ("learned:max_position_embeddings=512", "nearest: 'rows'"),
+        ("llama", "'llama' is a preset of rope: write rope:preset=llama"),
+    ],
+)
+def test_names_of_model_files_lead_to_the_setting(spec: str, want: str) -> None:
+    assert want in refused("compare", spec)
+
+
+def test_key_only_biases_grow_with_the_last_key() -> None:
+    rows = run_json("extrapolate", "alibi:form=key-only", "--heads", "1", "--dim", "4")["result"]
+    assert [cells[1] for cells in rows["cells"][:2]] == ["trained", "bias 0.121094 of the last key"]
+
+
+def test_yarn_says_where_it_interpolates_nothing() -> None:
+    args = ["rope-yarn", "--len", "4", "--dim", "128", "--heads", "1", "--lengths", "16"]
+    facts = run_json("extrapolate", *args)["sections"][1]["facts"]
+    assert facts["interpolated"] == "nothing: no pair is divided"

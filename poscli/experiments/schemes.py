@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from poscli.errors import PoscliError, nearest
+from poscli.errors import PoscliError
 from poscli.report import Cell, Grid, Report, Section
-from poscli.schemes import PRESETS, SCHEMES, Scheme
+from poscli.schemes import PRESETS, SCHEMES, Scheme, no_scheme
 from poscli.text import setting
 
 
@@ -32,7 +32,7 @@ def list_schemes() -> Report:
 def show_scheme(name: str) -> Report:
     """Return one scheme: its formula, where it acts, and its settings with their defaults."""
     if name not in SCHEMES:
-        raise PoscliError(f"there is no scheme {name!r}; {nearest(name, SCHEMES)}")
+        raise PoscliError(no_scheme(name))
     kind = SCHEMES[name]
     scheme = kind.model_validate({})
     facts: list[tuple[str, Cell]] = [

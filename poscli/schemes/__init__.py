@@ -77,6 +77,14 @@ def every_scheme() -> list[Scheme]:
     return [kind.model_validate({}) for kind in SCHEMES.values()]
 
 
+def no_scheme(name: str) -> str:
+    """Return the error for a name that is no scheme: the nearest one, or the preset that it is."""
+    if name in PRESETS:
+        scheme = PRESETS[name]["name"]
+        return f"{name!r} is a preset of {scheme}: write {scheme}:preset={name}"
+    return f"there is no scheme {name!r}; {nearest(name, SCHEMES)}"
+
+
 def expand(given: Any) -> Any:
     """Turn the short forms of a scheme, its name or a preset, into a mapping of its settings.
 
@@ -95,7 +103,7 @@ def expand(given: Any) -> Any:
     return {**PRESETS[preset], **own}
 
 
-__all__ = ["PRESETS", "SCHEMES", "AnyScheme", "Scheme", "every_scheme"]
+__all__ = ["PRESETS", "SCHEMES", "AnyScheme", "Scheme", "every_scheme", "expand", "no_scheme"]
 
 if TYPE_CHECKING:
     AnyScheme = Scheme

@@ -19,7 +19,7 @@ from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.phase import TWO_PI, Frequencies, exact, wavelengths
 from poscli.report import Cell, Grid
-from poscli.schemes.base import Beyond, position_labels, with_size
+from poscli.schemes.base import Beyond, position_labels, row_by_row, with_size
 from poscli.schemes.rotary import Rotary
 from poscli.schemes.turns import ladder
 from poscli.text import figure, plain
@@ -80,7 +80,7 @@ class BaseAxial(Rotary):
         return np.repeat(self.number(positions)[:, order], width // 4, axis=1)
 
     def coordinates(self, index: Array) -> Array:
-        return np.stack([index // self.columns, index % self.columns], axis=-1)
+        return row_by_row(index, self.columns)
 
     def offsets(self, longest: int) -> tuple[Array, Array, Array, str]:
         rows = max(longest // self.columns, 1)

@@ -212,6 +212,20 @@ class Scheme(Settings):
 S = TypeVar("S", bound=Scheme)
 
 
+def row_by_row(index: Array, columns: int) -> Array:
+    """Lay places of a sequence (n,) out in rows of so many columns: (n, 2), the row first."""
+    return np.stack([index // columns, index % columns], axis=-1)
+
+
+def require_whole(name: str, positions: Array) -> None:
+    """Raise PoscliError for a position between two whole numbers: a table has no row for it."""
+    between = positions[positions % 1 != 0]
+    if between.size:
+        raise PoscliError(
+            f"{name} has rows for whole positions only; got position {plain(between[0])}"
+        )
+
+
 def with_size(scheme: S, sizes: Sequence[int]) -> S:
     """Return a scheme of rows and columns for a picture of this size; refuse one that differs."""
     if len(sizes) != 2:

@@ -13,8 +13,9 @@ from pydantic import Field, model_validator
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
+from poscli.schemes.base import require_whole
 from poscli.schemes.log_buckets import log_steps
-from poscli.schemes.score_bias import products, require_whole
+from poscli.schemes.score_bias import products
 from poscli.schemes.trained import Matrix, Trained
 from poscli.text import figure, plain
 

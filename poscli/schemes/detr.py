@@ -22,9 +22,9 @@ from pydantic import (
 from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.phase import TWO_PI, Frequencies
-from poscli.schemes.base import Beyond, with_size
+from poscli.schemes.base import Beyond, require_whole, with_size
 from poscli.schemes.grid import GridSines, OnGrid
-from poscli.schemes.learned import read_table, require_whole
+from poscli.schemes.learned import read_table
 from poscli.schemes.turns import ladder
 from poscli.settings import FilePath
 from poscli.text import plain

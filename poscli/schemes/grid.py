@@ -16,7 +16,7 @@ from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.phase import Frequencies, cos_sin
 from poscli.schemes.additive import Additive
-from poscli.schemes.base import position_labels
+from poscli.schemes.base import position_labels, row_by_row
 from poscli.schemes.sines import Ladder, log_timescale
 from poscli.schemes.turns import ladder
 from poscli.text import figure, plain
@@ -35,7 +35,7 @@ class OnGrid(Additive):
     )
 
     def coordinates(self, index: Array) -> Array:
-        return np.stack([index // self.columns, index % self.columns], axis=1)
+        return row_by_row(index, self.columns)
 
 
 class GridSines(OnGrid):

@@ -25,9 +25,9 @@ from poscli.files import load_array
 from poscli.padding import pads_counted, pads_skipped
 from poscli.positions import refuse_size
 from poscli.schemes.additive import Additive
-from poscli.schemes.base import Beyond, position_labels
+from poscli.schemes.base import Beyond, position_labels, require_whole
 from poscli.settings import FilePath
-from poscli.text import figure, plain
+from poscli.text import figure
 
 
 class Learned(Additive):
@@ -182,15 +182,6 @@ def read_table(scheme: str, table: list[list[float]] | str) -> Array:
     if len({len(row) for row in table}) != 1 or not table[0]:
         raise PoscliError(f"{scheme} needs a table whose rows all have the same width")
     return np.array(table)
-
-
-def require_whole(scheme: str, positions: Array) -> None:
-    """Raise PoscliError where a position is no whole number, as rows of a table are."""
-    between = positions[positions % 1 != 0]
-    if between.size:
-        raise PoscliError(
-            f"{scheme} has rows for whole positions only; got position {plain(between[0])}"
-        )
 
 
 def ordinal(n: int) -> str:

@@ -6,10 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from poscli.arrays import Array
-from poscli.errors import PoscliError
 from poscli.report import Grid, Table
 from poscli.schemes.base import Beyond, Scheme, position_labels
-from poscli.text import figure, plain
+from poscli.text import figure
 
 
 class ScoreBias(Scheme):
@@ -68,10 +67,11 @@ class ScoreBias(Scheme):
         new = [n for n in lengths if trained < n <= (self.limit or n)]
         longer = sorted({trained, *new})
         farthest = [self._farthest(length, dim // heads, heads) for length in longer]
-        bias = dict(zip(longer, farthest, strict=True))
+        bias = dict(zip(longer, (b for b, _ in farthest), strict=True))
+        where = dict(zip(longer, (w for _, w in farthest), strict=True))
         return Beyond(
             [
-                ("trained" if n <= trained else f"bias {figure(bias[n][0])} at distance {n - 1}")
+                ("trained" if n <= trained else f"bias {figure(bias[n][0])} {where[n]}")
                 if n <= (self.limit or n)
                 else f"no bias for position {self.limit}"
                 for n in lengths
@@ -82,29 +82,26 @@ class ScoreBias(Scheme):
                     ("head",),
                     tuple(f"at {length - 1}" for length in longer),
                     [(str(h),) for h in range(heads)],
-                    np.column_stack(farthest),
+                    np.column_stack(list(bias.values())),
                 )
             ],
         )
 
-    def _farthest(self, length: int, width: int, heads: int) -> Array:
-        """Return the bias of the last query on the first of all keys, (heads,)."""
+    def _farthest(self, length: int, width: int, heads: int) -> tuple[Array, str]:
+        """Return the bias of the last query on the first of all keys, (heads,), and where it is.
+
+        Where a bias grows with the key's own place, that of the last key.
+        """
         used = self.for_length(length)
         keys = used.coordinates(np.arange(length))
-        return used._shown(keys[-1:], keys, width, heads)[:, 0, 0]
+        row = used._shown(keys[-1:], keys, width, heads)[:, 0]
+        if self.sees_own_place or abs(row[0, 0]) >= abs(row[0, -1]):
+            return row[:, 0], f"at distance {length - 1}"
+        return row[:, -1], "of the last key"
 
     def _shown(self, queries: Array, keys: Array, width: int, heads: int) -> Array:
         return self.bias(
             np.ones((heads, len(queries), width)), np.ones((heads, len(keys), width)), queries, keys
-        )
-
-
-def require_whole(name: str, positions: Array) -> None:
-    """Raise PoscliError for a position between two whole numbers: a table has no row for it."""
-    between = positions[positions % 1 != 0]
-    if between.size:
-        raise PoscliError(
-            f"{name} has values for whole positions only; got position {plain(between[0])}"
         )
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from pydantic import Field
 
 from poscli.arrays import Array
-from poscli.schemes.score_bias import products, require_whole
+from poscli.schemes.base import require_whole
+from poscli.schemes.score_bias import products
 from poscli.schemes.trained import Matrix, Trained
 from poscli.text import figure, plain
 

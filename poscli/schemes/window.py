@@ -13,8 +13,7 @@ from pydantic import Field
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
-from poscli.schemes.base import position_labels, with_size
-from poscli.schemes.score_bias import require_whole
+from poscli.schemes.base import position_labels, require_whole, row_by_row, with_size
 from poscli.schemes.trained import Matrix, Trained
 
 
@@ -42,7 +41,7 @@ class Window(Trained):
         return self.rows * self.columns
 
     def coordinates(self, index: Array) -> Array:
-        return np.stack([index // self.columns, index % self.columns], axis=1)
+        return row_by_row(index, self.columns)
 
     def shapes(self, width: int, heads: int) -> dict[str, tuple[int, ...]]:
         return {"table": ((2 * self.rows - 1) * (2 * self.columns - 1), heads)}

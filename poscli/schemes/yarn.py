@@ -102,6 +102,7 @@ class RopeYarn(ByParts):
             *super().facts(width),
             ("ramp from pair to pair", f"{figure(float(low))} to {figure(float(high))}"),
             ("extended length", self._extended()),
+            *([("interpolated", "nothing: no pair is divided")] if low >= high else []),
         ]
 
     def _extended(self) -> int:
