@@ -93,7 +93,7 @@ def test_extrapolate_shows_the_last_query_on_the_first_key() -> None:
 
     assert cells("alibi") == ["trained", "bias -1.75 at distance 7"]
     assert cells("alibi:form=last-key") == ["trained", "bias -1.75 at distance 7"]
-    assert cells("alibi:form=key-only") == ["trained", "bias 0 at distance 7"]
+    assert cells("alibi:form=key-only") == ["trained", "bias 1.75 of the last key"]
 
 
 def test_a_window_ends_where_it_ends() -> None:
