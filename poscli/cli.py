@@ -23,9 +23,11 @@ from poscli.errors import PoscliError, nearest
 from poscli.experiments.compare import CompareConfig, compare
 from poscli.experiments.encode import EncodeConfig, encode
 from poscli.experiments.extrapolate import ExtrapolateConfig, extrapolate
+from poscli.experiments.identify import IdentifyConfig, identify
 from poscli.experiments.permute_test import PermuteTestConfig, permute_test
 from poscli.experiments.schemes import list_schemes, show_scheme
 from poscli.files import write_whole
+from poscli.identify.dumps import is_dump
 from poscli.report import Report
 from poscli.schema import json_schema
 from poscli.schemes import PRESETS, SCHEMES
@@ -219,7 +221,25 @@ def encode_command(
 
 @app.command("compare", cls=Command, epilog="Example: poscli compare sinusoidal rope alibi")
 def compare_command(
-    schemes: _SchemeList = None,
+    schemes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help=f"{_SCHEME_HELP}; or a dump (npy, npz, csv, safetensors) to explain, or two.",
+            autocompletion=_complete_scheme,
+        ),
+    ] = None,
+    scheme: Annotated[
+        str | None,
+        typer.Option(
+            "--scheme", help="Hold a dump against this one.", autocompletion=_complete_scheme
+        ),
+    ] = None,
+    array: Annotated[
+        str | None, typer.Option("--array", help="The array of a dump that holds several.")
+    ] = None,
+    positions: Annotated[
+        str | None, typer.Option("--positions", help="Those of a dump's rows: 0,5,9 or 0:8.")
+    ] = None,
     sentence: Annotated[
         str | None, typer.Option("--sentence", help="The tokens to compare on.")
     ] = None,
@@ -240,9 +260,13 @@ def compare_command(
     output: _FormatOption = None,
     out: _Out = None,
 ) -> int:
-    """Hold schemes side by side, on the same tokens. Without a name: all of them."""
+    """Hold schemes side by side, on the same tokens; or say what a dumped array is.
+
+    Without a name: all schemes. Given a dump, the conventions that explain it; with --scheme too,
+    whether it follows that one; given two dumps, whether they are the same.
+    """
+    dumps = [argument for argument in schemes or () if _is_dump(argument)]
     flags = {
-        "schemes": ("SCHEME", _parse_schemes(schemes)),
         "sentence": ("--sentence", sentence),
         "length": ("--len", parse_number(length, "--len")),
         "dim": ("--dim", parse_number(dim, "--dim")),
@@ -252,6 +276,26 @@ def compare_command(
         "places": ("--places", _parse_list(places, "--places")),
         "seed": ("--seed", parse_number(seed, "--seed")),
     }
+    if dumps:
+        if len(dumps) < len(schemes or ()):
+            other = next(a for a in schemes or () if a not in dumps)
+            raise PoscliError(
+                f"{dumps[0]} is a file and {other} is none; give files alone, or schemes alone, or "
+                f"a file and --scheme {other}"
+            )
+        flags |= {
+            "dumps": ("FILE", dumps),
+            "against": ("--scheme", parse_scheme(scheme) if scheme is not None else None),
+            "array": ("--array", array),
+            "positions": ("--positions", positions),
+        }
+        return _show(
+            identify(resolve(IdentifyConfig, config, assignments or (), flags)), output, out
+        )
+    for option, value in (("--scheme", scheme), ("--array", array), ("--positions", positions)):
+        if value is not None:
+            raise PoscliError(f"{option} belongs to a dump; give a file to compare")
+    flags["schemes"] = ("SCHEME", _parse_schemes(schemes))
     return _show(compare(resolve(CompareConfig, config, assignments or (), flags)), output, out)
 
 
@@ -378,6 +422,11 @@ def _main(
 ) -> None:
     if context.invoked_subcommand is None:
         raise PoscliError("give a command, such as encode; poscli --help lists them")
+
+
+def _is_dump(argument: str) -> bool:
+    """Whether an argument is a file; learned:table=rows.npy is a scheme that names one."""
+    return is_dump(argument) and argument.partition(":")[0] not in SCHEMES
 
 
 def _parse_schemes(texts: Sequence[str] | None) -> list[dict[str, Any]] | None:
