@@ -21,12 +21,15 @@ from poscli.arrays import PRECISIONS
 from poscli.config import parse_list, parse_number, parse_scheme, resolve
 from poscli.errors import PoscliError, nearest
 from poscli.experiments.compare import CompareConfig, compare
+from poscli.experiments.convert import ConvertConfig, convert, parse_convention
 from poscli.experiments.encode import EncodeConfig, encode
 from poscli.experiments.extrapolate import ExtrapolateConfig, extrapolate
+from poscli.experiments.identify import IdentifyConfig, identify
 from poscli.experiments.permute_test import PermuteTestConfig, permute_test
 from poscli.experiments.schemes import list_schemes, show_scheme
 from poscli.experiments.train import TrainConfig, train_and_extrapolate
 from poscli.files import write_whole
+from poscli.identify.dumps import is_dump
 from poscli.models.bench import Bench, open_bench
 from poscli.report import Report
 from poscli.schema import json_schema
@@ -259,7 +262,25 @@ def encode_command(
 
 @app.command("compare", cls=Command, epilog="Example: poscli compare sinusoidal rope alibi")
 def compare_command(
-    schemes: _SchemeList = None,
+    schemes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help=f"{_SCHEME_HELP}; or a dump (npy, npz, csv, safetensors) to explain, or two.",
+            autocompletion=_complete_scheme,
+        ),
+    ] = None,
+    scheme: Annotated[
+        str | None,
+        typer.Option(
+            "--scheme", help="Hold a dump against this one.", autocompletion=_complete_scheme
+        ),
+    ] = None,
+    array: Annotated[
+        str | None, typer.Option("--array", help="The array of a dump that holds several.")
+    ] = None,
+    positions: Annotated[
+        str | None, typer.Option("--positions", help="Those of a dump's rows: 0,5,9 or 0:8.")
+    ] = None,
     model: _ModelFile = None,
     layer: _Layer = None,
     sentence: Annotated[
@@ -284,11 +305,14 @@ def compare_command(
     output: _FormatOption = None,
     out: _Out = None,
 ) -> int:
-    """Hold schemes side by side, on the same tokens. Without a name: all of them."""
+    """Hold schemes side by side, on the same tokens; or say what a dumped array is.
+
+    Without a name: all schemes. Given a dump, the conventions that explain it; with --scheme too,
+    whether it follows that one; given two dumps, whether they are the same.
+    """
     _ready_to_draw(plot)
-    bench = _bench(model, layer, schemes)
+    dumps = [argument for argument in schemes or () if _is_dump(argument)]
     flags = {
-        "schemes": ("SCHEME", bench.beside(_parse_schemes(schemes))),
         "sentence": ("--sentence", sentence),
         "length": ("--len", parse_number(length, "--len")),
         "dim": ("--dim", parse_number(dim, "--dim")),
@@ -299,8 +323,30 @@ def compare_command(
         "places": ("--places", _parse_list(places, "--places")),
         "seed": ("--seed", parse_number(seed, "--seed")),
     }
-    settings = resolve(CompareConfig, config, assignments or (), flags, bench.several())
-    return _show(bench.introduce(compare(settings)), output, out, plot)
+    if dumps:
+        if len(dumps) < len(schemes or ()):
+            other = next(a for a in schemes or () if a not in dumps)
+            raise PoscliError(
+                f"{dumps[0]} is a file and {other} is none; give files alone, or schemes alone, or "
+                f"a file and --scheme {other}"
+            )
+        flags |= {
+            "dumps": ("FILE", dumps),
+            "against": ("--scheme", parse_scheme(scheme) if scheme is not None else None),
+            "array": ("--array", array),
+            "positions": ("--positions", positions),
+        }
+        if model is not None:
+            raise PoscliError("--model gives schemes, and a dump is held against --scheme")
+        settings = resolve(IdentifyConfig, config, assignments or (), flags)
+        return _show(identify(settings), output, out)
+    for option, value in (("--scheme", scheme), ("--array", array), ("--positions", positions)):
+        if value is not None:
+            raise PoscliError(f"{option} belongs to a dump; give a file to compare")
+    bench = _bench(model, layer, schemes)
+    flags["schemes"] = ("SCHEME", bench.beside(_parse_schemes(schemes)))
+    compared = resolve(CompareConfig, config, assignments or (), flags, bench.several())
+    return _show(bench.introduce(compare(compared)), output, out, plot)
 
 
 @app.command("permute-test", cls=Command, epilog='Example: poscli permute-test "dog bites man"')
@@ -457,6 +503,62 @@ def extrapolate_command(
     return _show(bench.past(inspected, extrapolate(inspected)), output, out)
 
 
+@app.command(
+    "convert",
+    cls=Command,
+    epilog="Example: poscli convert --from rope/adjacent --to rope/half --dim 8",
+)
+def convert_command(
+    file: Annotated[
+        str | None,
+        typer.Argument(help="W_q, W_k, a bias or a norm to convert; else the list of rows."),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", help="Its convention: rope/adjacent, or NAME:key=value,key=value."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--to", help="The one to reach: rope/half, rope/half/clockwise.")
+    ] = None,
+    dim: Annotated[
+        str | None, typer.Option("--dim", metavar="INT", help="Width of a head.")
+    ] = None,
+    heads: Annotated[
+        str | None, typer.Option("--heads", metavar="INT", help="Heads of the queries.")
+    ] = None,
+    kv_heads: Annotated[
+        str | None, typer.Option("--kv-heads", metavar="INT", help="Heads of the keys, if fewer.")
+    ] = None,
+    rope_dim: Annotated[
+        str | None,
+        typer.Option("--rope-dim", metavar="INT", help="Only the last columns of a head turn."),
+    ] = None,
+    axis: Annotated[
+        str | None, typer.Option("--axis", metavar="INT", help="Along which heads lie; 0.")
+    ] = None,
+    array: Annotated[
+        str | None, typer.Option("--array", help="The array of a file that holds several.")
+    ] = None,
+    config: _Config = None,
+    assignments: _Set = None,
+    output: _FormatOption = None,
+    out: _Out = None,
+) -> int:
+    """Re-order the columns of heads so that another RoPE convention gives the same scores."""
+    flags = {
+        "source": ("--from", None if source is None else parse_convention(source)),
+        "target": ("--to", None if target is None else parse_convention(target)),
+        "dim": ("--dim", parse_number(dim, "--dim")),
+        "heads": ("--heads", parse_number(heads, "--heads")),
+        "kv_heads": ("--kv-heads", parse_number(kv_heads, "--kv-heads")),
+        "rope_dim": ("--rope-dim", parse_number(rope_dim, "--rope-dim")),
+        "axis": ("--axis", parse_number(axis, "--axis")),
+        "array": ("--array", array),
+        "input": ("FILE", file),
+    }
+    return _show(convert(resolve(ConvertConfig, config, assignments or (), flags)), output, out)
+
+
 @app.command("schemes", cls=Command, epilog="Example: poscli schemes rope")
 def schemes_command(
     name: Annotated[
@@ -506,6 +608,11 @@ def _bench(model: Path | None, layer: str | None, by_hand: Sequence[str | None] 
     for warning in bench.warnings:
         typer.echo(f"poscli: warning: {visible(warning)}", err=True)
     return bench
+
+
+def _is_dump(argument: str) -> bool:
+    """Whether an argument is a file; learned:table=rows.npy is a scheme that names one."""
+    return is_dump(argument) and argument.partition(":")[0] not in SCHEMES
 
 
 def _parse_schemes(texts: Sequence[str] | None) -> list[dict[str, Any]] | None:

@@ -12,6 +12,8 @@ from poscli.errors import PoscliError
 
 LARGEST_FILE = 2**28
 LARGEST_TEXT = 2**20
+NPY_MAGIC = b"\x93NUMPY"
+MOST_DIMENSIONS = 32
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
@@ -44,36 +46,52 @@ def load_array(path: Path, dimensions: int) -> Array:
     Raises PoscliError naming the file for an empty, cut or foreign file, objects, text, complex
     numbers, a wrong number of dimensions, and values that are not finite.
     """
-    data = read_bytes(path, LARGEST_FILE)
+    found = parse_npy(str(path), read_bytes(path, LARGEST_FILE))
+    if found.ndim != dimensions:
+        raise PoscliError(f"{path}: has {found.ndim} dimensions; {dimensions} are needed")
+    values = widened(str(path), found)
+    if not np.isfinite(values).all():
+        raise PoscliError(f"{path}: holds NaN or infinity, or a number too large for float64")
+    return values
+
+
+def widened(where: str, found: Array) -> Array:
+    """Return real numbers of any dtype as float64; PoscliError where float64 cannot hold them."""
+    with np.errstate(over="ignore"):
+        values = found.astype(np.float64, order="C")
+    if found.dtype.kind in "iu" and max(int(found.max()), -int(found.min())) > 2**53:
+        raise PoscliError(
+            f"{where}: holds whole numbers past 2^53, which float64 cannot keep apart"
+        )
+    return values
+
+
+def parse_npy(where: str, data: bytes) -> Array:
+    """Return the array of real numbers in the bytes of a .npy file, in its own dtype.
+
+    where names the file, or the member of an archive, in the error for anything else.
+    """
     if not data:
-        raise PoscliError(f"{path}: the file is empty")
-    if not data.startswith(b"\x93NUMPY"):
-        raise PoscliError(f"{path}: not an array in .npy format")
-    dtype, shape, fortran, start = _header(path, data)
+        raise PoscliError(f"{where}: the file is empty")
+    if not data.startswith(NPY_MAGIC):
+        raise PoscliError(f"{where}: not an array in .npy format")
+    dtype, shape, fortran, start = _header(where, data)
     if dtype.hasobject or dtype.names or dtype.kind not in "fiu":
-        raise PoscliError(f"{path}: holds {dtype}; real numbers are read, nothing else")
-    if any(isinstance(n, bool) or n < 0 for n in shape):
-        raise PoscliError(f"{path}: damaged: its header says the shape is {shape}")
-    if len(shape) != dimensions:
-        raise PoscliError(f"{path}: has {len(shape)} dimensions; {dimensions} are needed")
+        raise PoscliError(f"{where}: holds {dtype}; real numbers are read, nothing else")
+    if any(isinstance(n, bool) or n < 0 for n in shape) or len(shape) > MOST_DIMENSIONS:
+        raise PoscliError(f"{where}: damaged: its header says the shape is {shape}")
     needed = int(np.prod(shape, dtype=object)) * dtype.itemsize
     if len(data) - start != needed:
         found = len(data) - start
         word = "truncated" if found < needed else "too long"
-        raise PoscliError(f"{path}: {word}: {needed} bytes of values are announced, {found} found")
+        raise PoscliError(f"{where}: {word}: {needed} bytes of values are announced, {found} found")
     if 0 in shape:
-        raise PoscliError(f"{path}: holds no values; its shape is {shape}")
+        raise PoscliError(f"{where}: holds no values; its shape is {shape}")
     flat = np.frombuffer(data, dtype, offset=start)
-    with np.errstate(over="ignore"):
-        values = flat.reshape(shape, order="F" if fortran else "C").astype(np.float64, order="C")
-    if not np.isfinite(values).all():
-        raise PoscliError(f"{path}: holds NaN or infinity, or a number too large for float64")
-    if dtype.kind in "iu" and max(int(flat.max()), -int(flat.min())) > 2**53:
-        raise PoscliError(f"{path}: holds whole numbers past 2^53, which float64 cannot keep apart")
-    return values
+    return flat.reshape(shape, order="F" if fortran else "C")
 
 
-def _header(path: Path, data: bytes) -> tuple[np.dtype, tuple[int, ...], bool, int]:
+def _header(where: str, data: bytes) -> tuple[np.dtype, tuple[int, ...], bool, int]:
     stream = io.BytesIO(data)
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -82,12 +100,14 @@ def _header(path: Path, data: bytes) -> tuple[np.dtype, tuple[int, ...], bool, i
     version = tuple(data[6:8])
     if len(version) == 2 and version not in readers:
         raise PoscliError(
-            f"{path}: is .npy version {version[0]}.{version[1]}; 1.0 and 2.0 are read"
+            f"{where}: is .npy version {version[0]}.{version[1]}; 1.0 and 2.0 are read"
         )
     try:
         shape, fortran, dtype = readers[np.lib.format.read_magic(stream)](stream)
     except Exception:
-        raise PoscliError(f"{path}: truncated or damaged: its .npy header cannot be read") from None
+        raise PoscliError(
+            f"{where}: truncated or damaged: its .npy header cannot be read"
+        ) from None
     return dtype, shape, fortran, stream.tell()
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from poscli.experiments.compare import CompareConfig
+from poscli.experiments.convert import ConvertConfig
 from poscli.experiments.encode import EncodeConfig
 from poscli.experiments.extrapolate import ExtrapolateConfig
 from poscli.experiments.permute_test import PermuteTestConfig
@@ -14,6 +15,7 @@ from poscli.settings import Settings, union
 CONFIGS: dict[str, type[Settings]] = {
     "encode": EncodeConfig,
     "compare": CompareConfig,
+    "convert": ConvertConfig,
     "permute-test": PermuteTestConfig,
     "extrapolate": ExtrapolateConfig,
     "extrapolate --train": TrainConfig,

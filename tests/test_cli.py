@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": ["compare"],
     "permute-test": ["permute-test", "dog bites man"],
     "extrapolate": ["extrapolate"],
+    "convert": ["convert", "--from", "rope/adjacent", "--to", "rope/half", "--dim", "8"],
 }
 
 

@@ -1,0 +1,235 @@
+"""Tables of cos and sin: which RoPE made them?
+
+Columns 0 and r/2 equal: the table was doubled by concatenation, as where halves are paired; columns
+0 and 1 equal: by repetition, as where neighbours are. cos^2 + sin^2 is the square of the attention
+factor. The frequencies are read off the growth of the angles.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from poscli.arrays import Array
+from poscli.identify.evidence import Evidence
+from poscli.identify.findings import (
+    Finding,
+    attempt,
+    encode_command,
+    positions_option,
+    scheme_of,
+)
+from poscli.identify.fitting import (
+    roundest,
+    rounding_of_angles,
+    turns_per_step,
+    whole_number,
+)
+from poscli.identify.frequencies import rope_schemes
+from poscli.identify.pairs import axis_schemes
+from poscli.phase import angles
+from poscli.positions import grid_positions
+from poscli.schemes import Scheme
+from poscli.schemes.rotary import Rotary
+
+_MOST_ANGLES = 2**18
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the numbers of the pairs were spread over columns: each pair's, and the pairing."""
+
+    columns: Array
+    pairs: int
+    pairing: str
+    words: str
+
+
+def from_cos_sin(evidence: Evidence) -> list[Finding]:
+    """Explain cos (n, c) and sin (n, c)."""
+    assert evidence.other is not None
+    cos, sin = evidence.array.values, evidence.other.values
+    if cos.ndim != 2 or cos.shape != sin.shape or len(cos) < 2:
+        return []
+    found: list[Finding] = []
+    for spread in _spreads(cos, sin):
+        found += _read(evidence, cos, sin, spread)
+    return found
+
+
+def cos_sin_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
+    """Hold one scheme's tables against cos and sin, from position 0 on where none are stated."""
+    assert evidence.other is not None
+    cos, sin = evidence.array.values, evidence.other.values
+    if not isinstance(scheme, Rotary) or cos.ndim != 2 or cos.shape != sin.shape:
+        return []
+    at = evidence.positions
+    if at is None:
+        at = scheme.coordinates(np.arange(len(cos)))
+    found: list[Finding] = []
+    for spread in _spreads(cos, sin):
+        width = 2 * spread.pairs
+        found += attempt(_held, evidence, cos, sin, spread, scheme, at, width)
+    return found
+
+
+def from_angles(evidence: Evidence) -> list[Finding]:
+    """Explain angles (n, c), or (rows, columns, c): each the position times a frequency."""
+    values, positions = evidence.array.values, evidence.positions
+    if values.size > _MOST_ANGLES:
+        return []
+    if values.ndim == 3 and positions is None:
+        positions = grid_positions(values.shape[:2])
+        values = values.reshape(-1, values.shape[-1])
+    if values.ndim != 2 or len(values) < 2:
+        return []
+    at = np.arange(len(values)) if positions is None else positions
+    if len(at) != len(values):
+        return []
+    found: list[Finding] = []
+    for spread in _spreads(values, values):
+        first = np.array([np.flatnonzero(spread.columns == j)[0] for j in range(spread.pairs)])
+        for scheme in _of_angles(values[:, first], at, evidence, spread):
+            found += attempt(_held_angles, evidence, values, at, scheme, spread)
+    return found
+
+
+def _of_angles(angle: Array, at: Array, evidence: Evidence, spread: Spread) -> list[Rotary]:
+    width, bits = 2 * spread.pairs, evidence.array.bits
+    conventions = {"pairing": spread.pairing}
+    if at.ndim == 2:
+        size = at.max(axis=0) + 1
+        top = 2 * float(np.abs(angle).max()) / np.pi
+        pixel = scheme_of(
+            "rope-axial-pixel",
+            rows=int(size[0]),
+            columns=int(size[1]),
+            max_freq=roundest(top * (1 - 1e-6), top * (1 + 1e-6)),
+            **conventions,
+        )
+        found = axis_schemes(angle, at, bits, width, conventions)
+        return [*found, *([pixel] if isinstance(pixel, Rotary) else [])]
+    last = int(np.argmax(np.abs(at)))
+    if not at[last]:
+        return []
+    w = angle[last] / at[last]
+    off = 16 * 2.0 ** -min(bits, 24) * np.abs(w) + evidence.array.step
+    return rope_schemes(w, off, width=width, longest=int(at.max()) + 1, conventions=conventions)
+
+
+def _held_angles(
+    evidence: Evidence, values: Array, at: Array, scheme: Rotary, spread: Spread
+) -> Finding:
+    width = 2 * spread.pairs
+    scheme.check_width(width, 1)
+    scheme.check_positions(at)
+    got = angles(scheme.per_pair(at, width), scheme.frequencies(width))[:, spread.columns]
+    allowed = np.abs(got) * 16 * 2.0 ** -min(evidence.array.bits, 24) + 1e-12
+    return Finding(
+        scheme,
+        "angles",
+        values,
+        got,
+        allowed + evidence.array.step,
+        encode_command(scheme, positions_option(at), f"--dim {width}"),
+        facts=rotary_facts(scheme, width, at, spread.words),
+        elsewhere=got,
+    )
+
+
+def _spreads(cos: Array, sin: Array) -> list[Spread]:
+    count = cos.shape[1]
+    half, found = count // 2, []
+    if count % 2 == 0:
+        i = np.arange(half)
+        for columns, pairing, words in (
+            (np.tile(i, 2), "half", "doubled by concatenation"),
+            (np.repeat(i, 2), "adjacent", "doubled by repetition"),
+        ):
+            first = np.array([np.flatnonzero(columns == j)[0] for j in i])
+            same = all(np.array_equal(t, t[:, first][:, columns]) for t in (cos, sin))
+            if same:
+                found.append(Spread(columns, half, pairing, words))
+    return found or [Spread(np.arange(count), count, "adjacent", "one column per pair")]
+
+
+def _read(evidence: Evidence, cos: Array, sin: Array, spread: Spread) -> list[Finding]:
+    bits, positions = evidence.array.bits, evidence.positions
+    first = np.array([np.flatnonzero(spread.columns == j)[0] for j in range(spread.pairs)])
+    c, s = cos[:, first], sin[:, first]
+    sizes = np.hypot(c, s)
+    amplitude = float(np.median(sizes))
+    if not amplitude or np.abs(sizes / amplitude - 1).max() > 0.05:
+        return []
+    slack = (8 * 2.0**-bits + 2 * evidence.array.step) * amplitude
+    conventions: dict[str, Any] = {"pairing": spread.pairing}
+    phases = np.arctan2(s, c)
+    width = 2 * spread.pairs
+    if positions is not None and positions.ndim == 2:
+        schemes = axis_schemes(phases, positions, bits, width, conventions)
+        at = positions
+    else:
+        steps = np.arange(len(c)) if positions is None else positions
+        w, off = turns_per_step(phases, steps, bits)
+        w = np.where((s == 0).all(axis=0) & (c > 0).all(axis=0), 0.0, w)
+        if w[np.argmax(np.abs(w))] < 0:
+            w, phases, conventions["direction"] = -w, -phases, "clockwise"
+        number = 0 if positions is not None else whole_number(phases[0], w, off)
+        if number is None:
+            return []
+        at = steps + number
+        schemes = rope_schemes(
+            w,
+            off,
+            width=width,
+            amplitude=amplitude,
+            amplitude_off=slack,
+            longest=int(at.max()) + 1,
+            conventions=conventions,
+        )
+    found: list[Finding] = []
+    for scheme in schemes:
+        found += attempt(_held, evidence, cos, sin, spread, scheme, at, width)
+    return found
+
+
+def _held(
+    evidence: Evidence,
+    cos: Array,
+    sin: Array,
+    spread: Spread,
+    scheme: Rotary,
+    at: Array,
+    width: int,
+) -> Finding:
+    scheme.check_width(width, 1)
+    scheme.check_positions(at)
+    used = scheme.for_length(int(at.max()) + 1)
+
+    def table(positions: Array) -> Array:
+        return np.stack([t[:, spread.columns] for t in used.cos_sin(positions, width)])
+
+    angle = angles(used.per_pair(at, width), used.frequencies(width))[:, spread.columns]
+    allowed = rounding_of_angles(angle, evidence.array.bits) * used.amplitude
+    return Finding(
+        scheme,
+        "cos and sin",
+        np.stack([cos, sin]),
+        table(at),
+        np.stack([allowed] * 2) + evidence.array.step,
+        encode_command(scheme, positions_option(at), f"--dim {width}"),
+        facts=rotary_facts(used, width, at, spread.words),
+        elsewhere=table(at + len(at)),
+    )
+
+
+def rotary_facts(scheme: Rotary, width: int, at: Array, layout: str) -> list[tuple[str, Any]]:
+    """Return what identifies a RoPE, in the report's words."""
+    return [
+        ("base", getattr(scheme, "base", None)),
+        ("width", width),
+        ("offset", at[0].tolist() if at.ndim == 1 else None),
+        ("layout", layout),
+        ("direction", getattr(scheme, "direction", "counter-clockwise")),
+        ("attention factor", scheme.amplitude),
+    ]

@@ -1,0 +1,364 @@
+"""compare, given files: what they are identified as, verified against, and compared with."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import refused, run, run_json
+
+from poscli.errors import PoscliError
+from poscli.identify.dumps import Dump, Stored
+from poscli.identify.evidence import Evidence
+from poscli.identify.findings import written
+from poscli.identify.fitting import digits, roundest, turns_per_step, whole_number
+from poscli.identify.reading import conclude, evidence_of, held_by
+from poscli.phase import cos_sin, powers
+from poscli.schemes import SCHEMES
+from poscli.schemes.turns import ladder
+
+Save = Callable[..., str]
+
+
+@pytest.fixture
+def save(tmp_path: Path) -> Save:
+    """Return a function that writes one array, or several by name, and returns the file's name."""
+
+    def write(name: str, array: Any = None, **arrays: Any) -> str:
+        path = tmp_path / name
+        if array is not None:
+            np.save(path, array)
+        else:
+            np.savez(path, **arrays)
+        return str(path)
+
+    return write
+
+
+def scheme(name: str, **settings: Any) -> Any:
+    return SCHEMES[name].model_validate(settings)
+
+
+def first(file: str, *args: str) -> dict[str, Any]:
+    """Return the convention at rank one, with the cells of its row."""
+    document = run_json("compare", file, *args)
+    grid = document["result"]
+    return dict(zip(grid["columns"], grid["cells"][0], strict=True)) | {
+        "passed": document["passed"]
+    }
+
+
+def heads(n: int, k: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(2, n, k))
+
+
+TABLES: list[tuple[str, dict[str, Any], int]] = [
+    ("sinusoidal", {}, 0),
+    ("sinusoidal", {"layout": "cos-first", "ladder": "log-timescale"}, 0),
+    ("sinusoidal", {"layout": "concatenated", "base": 500.0}, 0),
+    ("sinusoidal", {"base": 100000.0}, 37),
+    ("sinusoidal", {}, 100000),
+    ("scaled-sinusoidal", {}, 0),
+    ("scaled-sinusoidal", {"scale": 0.3}, 3),
+    ("sincos-2d", {}, 0),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "offset"), TABLES)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_tables(save: Save, name: str, settings: dict[str, Any], offset: int, dtype: Any) -> None:
+    want = scheme(name, **settings)
+    table = want.vectors(want.coordinates(np.arange(offset, offset + 24)), 16).astype(dtype)
+    found = first(save("a.npy", table))
+    assert found["convention"] == want.label().replace("True", "true")
+    assert found["passed"] is True
+    assert ("--offset" in found["command"]) == (offset > 0)
+
+
+ROTARY: list[tuple[str, dict[str, Any]]] = [
+    ("rope", {}),
+    ("rope", {"pairing": "half", "base": 500000.0}),
+    ("rope", {"pairing": "half", "direction": "clockwise"}),
+    ("rope", {"pairing": "adjacent-in-half-out"}),
+    ("rope", {"pairing": "half", "rotary_dim": 8}),
+    ("rope-linear", {"factor": 8.0, "base": 1000000.0}),
+    ("rope-ntk", {"factor": 8.0}),
+    ("rope-ntk-fixed", {"factor": 8.0}),
+    ("rope-ntk-mixed", {"factor": 8.0}),
+    ("rope-yarn", {"pairing": "half", "base": 1000000.0}),
+    ("rope-llama3", {"base": 500000.0, "factor": 8.0, "original_length": 8192}),
+    ("rope-proportional", {"pairing": "half", "base": 1000000.0}),
+    ("xpos", {"centre": 4}),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), ROTARY)
+@pytest.mark.parametrize("start", [0, 50])
+def test_queries_before_and_after(
+    save: Save, name: str, settings: dict[str, Any], start: int
+) -> None:
+    want, q = scheme(name, **settings), heads(32, 32)
+    after = want.rotate(q, np.arange(start, start + 32))
+    found = first(save("a.npz", q=q, q_out=after))
+    assert found["convention"] == want.label()
+    assert found["passed"] is True
+    assert ("--offset 50" in found["command"]) == (start == 50)
+
+
+@pytest.mark.parametrize(("name", "settings"), ROTARY[:1] + ROTARY[5:12])
+def test_tables_of_cos_and_sin(save: Save, name: str, settings: dict[str, Any]) -> None:
+    want = scheme(name, **settings)
+    cos, sin = want.cos_sin(np.arange(64), 32)
+    doubled = [np.repeat(t, 2, axis=1) for t in (cos, sin)]
+    if settings.get("pairing") == "half":
+        doubled = [np.tile(t, 2) for t in (cos, sin)]
+    assert first(save("a.npz", cos=doubled[0], sin=doubled[1]))["convention"] == want.label()
+
+
+def test_the_last_columns_of_a_head(save: Save) -> None:
+    """As where a head has a slice of its own that turns (MLA)."""
+    q = heads(16, 24)
+    after = q.copy()
+    after[..., 16:] = scheme("rope").rotate(q[..., 16:], np.arange(16))
+    document = run_json("compare", save("a.npz", q=q, q_out=after))
+    cells = document["sections"][1]["grids"][0]["cells"][0]
+    assert cells[0] == "rope"
+    assert "adjacent, columns 16 to 23 of 24 turn" in cells
+
+
+def test_proportional_is_no_partial_rotation(save: Save) -> None:
+    q = heads(16, 16)
+    after = scheme("rope-proportional", pairing="half").rotate(q, np.arange(16))
+    assert first(save("a.npz", q=q, q_out=after))["convention"] == "rope-proportional:pairing=half"
+
+
+BIASES: list[tuple[str, dict[str, Any]]] = [
+    ("alibi", {}),
+    ("alibi", {"form": "causal"}),
+    ("alibi", {"form": "key-only", "bias_max": 4.0}),
+    ("alibi", {"form": "last-key"}),
+    ("kerple-log", {"p": [0.5, 1.0, 0.25], "a": [2.0, 0.1, 1.0]}),
+    ("kerple-power", {"p": [0.5, 1.5, 0.25], "a": [2.0, 0.1, 1.0]}),
+    ("sandwich", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), BIASES)
+def test_biases(save: Save, name: str, settings: dict[str, Any]) -> None:
+    want = scheme(name, **settings)
+    bias = want.encoding(np.arange(12), 4, 3).values
+    found = first(save("a.npy", bias))
+    assert found["convention"].split(",table")[0] == written(want)
+    assert found["residual"] < 1e-6
+
+
+def test_steps_of_t5(save: Save) -> None:
+    want = scheme("t5", buckets=16, max_distance=64)
+    bias = want.encoding(np.arange(80), 4, 2).values
+    assert first(save("a.npy", bias))["convention"].startswith(
+        "t5:buckets=16,max_distance=64,table="
+    )
+
+
+def test_a_mask_is_left_out(save: Save) -> None:
+    bias = scheme("alibi", form="causal").encoding(np.arange(6), 4, 2).values
+    hidden = np.where(np.tril(np.ones((6, 6), bool)), bias, -np.inf)
+    found = first(save("a.npy", hidden))
+    assert found["convention"] in ("alibi", "alibi:form=causal")
+    assert found["residual"] == 0
+
+
+def test_the_command_reproduces_the_dump(save: Save, tmp_path: Path) -> None:
+    table = scheme("sinusoidal", base=300.0, layout="concatenated").vectors(np.arange(9) + 4, 12)
+    command = first(save("a.npy", table))["command"].split()[1:]
+    out = tmp_path / "again.npy"
+    assert run(*command, "--out", str(out)).status == 0
+    assert run("compare", save("a.npy", table), str(out)).out.count("answer: identical") == 1
+
+
+UNDECIDED: list[tuple[np.ndarray, str]] = [
+    (np.array([[0.0, 1.0, 0.0, 1.0]]), "a single position cannot tell a convention"),
+    (np.tile([0.0, 1.0, 0.5, 1.0], (3, 1)), "all rows are equal"),
+    (np.zeros((3, 4)), "all numbers are equal"),
+    (np.sin(np.arange(9.0))[:, None], "whatever the base"),
+    (np.array([1.0]), "a single frequency is 1"),
+]
+
+
+@pytest.mark.parametrize(("array", "why"), UNDECIDED)
+def test_what_cannot_decide_is_said_not_guessed(save: Save, array: np.ndarray, why: str) -> None:
+    result = run("compare", save("a.npy", array))
+    assert result.status == 1
+    assert "NOT INFORMATIVE" in result.out
+    assert why in " ".join(result.out.split())
+    assert "poscli encode" not in result.out
+
+
+def test_one_row_of_biases_leaves_the_form_open(save: Save) -> None:
+    row = scheme("alibi").encoding(np.arange(8), 4, 4).values[:, -1:]
+    result = run("compare", save("a.npy", row))
+    assert result.status == 1
+    assert "alibi:form=last-key" in result.out
+    assert "cannot decide between the first and" in " ".join(result.out.split())
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("kind", ["single", "cos and sin", "before and after"])
+def test_numbers_of_any_kind_and_shape_end_in_an_answer(seed: int, kind: str) -> None:
+    """No shape and no size of numbers ends in anything but a conclusion, or a refusal."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 8, size=rng.integers(1, 5)))
+    values = [
+        rng.normal(size=shape),
+        rng.integers(-3, 9, size=shape).astype(float),
+        np.full(shape, 1e300),
+        rng.normal(size=shape) * 1e-310,
+        np.cumsum(np.ones(shape), axis=-1),
+        np.sin(np.cumsum(np.ones(shape), axis=0)),
+    ][seed % 6]
+    arrays = {"a": Stored("a", values, "float64")}
+    if kind != "single":
+        names = ("cos", "sin") if kind == "cos and sin" else ("q", "q_out")
+        arrays = {
+            n: Stored(n, v, "float32") for n, v in zip(names, (values, values[::-1]), strict=True)
+        }
+    for piece in evidence_of(Dump(Path("a.npz"), arrays)):
+        conclusion = conclude(piece)
+        assert conclusion.undecided or all(np.isfinite(f.residual) for f in conclusion.findings)
+        for name in ("sinusoidal", "rope", "rope-ntk", "rope-axial", "alibi", "t5"):
+            with suppress(PoscliError):
+                held_by(piece, scheme(name))
+
+
+def test_noise_is_nothing_known(save: Save) -> None:
+    noise = np.random.default_rng(1).normal(size=(12, 8))
+    result = run("compare", save("a.npy", noise))
+    assert result.status == 1
+    assert "FAIL" in result.out
+
+
+def test_verified_against_a_scheme(save: Save) -> None:
+    table = scheme("sinusoidal").vectors(np.arange(20), 8)
+    file = save("a.npy", table.astype(np.float32))
+    assert run("compare", file, "--scheme", "sinusoidal").status == 0
+    result = run("compare", file, "--scheme", "sinusoidal:layout=concatenated")
+    assert result.status == 1
+    assert "fits: sinusoidal, off by" in result.out
+    assert "poscli encode --scheme sinusoidal --len 20 --dim 8" in result.out
+
+
+def test_verification_says_where_and_by_how_much(save: Save) -> None:
+    table = scheme("sinusoidal").vectors(np.arange(20), 8)
+    table[7, 2] += 2.0**-30
+    result = run("compare", save("a.npy", table), "--scheme", "sinusoidal")
+    assert result.status == 1
+    assert "at index: 7, 2" in result.out
+    assert "in ulps of the dump: 8388608" in result.out
+
+
+def test_position_0_verifies_nothing(save: Save) -> None:
+    q = heads(1, 8)
+    result = run("compare", save("a.npz", q=q, q_out=q), "--scheme", "rope")
+    assert result.status == 1
+    assert "NOT INFORMATIVE" in result.out
+
+
+def test_what_a_scheme_cannot_make_is_refused(save: Save) -> None:
+    file = save("a.npy", np.zeros((2, 3, 4, 5)) + np.arange(5.0))
+    message = refused("compare", file, "--scheme", "rope")
+    assert message == f"{file}: the array is nothing that rope makes: it has shape (2, 3, 4, 5)"
+
+
+def answer(*files: str) -> str:
+    document = run_json("compare", *files)
+    return str(document["result"]["cells"][0][0])
+
+
+def test_two_dumps(save: Save) -> None:
+    table = scheme("sinusoidal").vectors(np.arange(6), 8)
+    a, b = save("a.npy", table), save("b.npy", table.astype(np.float32))
+    assert answer(a, a) == "identical"
+    assert answer(a, b) == "equal within rounding"
+    assert answer(a, save("c.npy", table + 0.5)) == "different"
+    assert answer(a, save("d.npy", table[:5])).startswith("different: shapes")
+    assert run("compare", a, save("c.npy", table + 0.5)).status == 1
+
+
+def test_columns_in_another_order(save: Save) -> None:
+    table = np.random.default_rng(0).normal(size=(5, 6))
+    order = [3, 0, 5, 1, 4, 2]
+    result = run("compare", save("a.npy", table), save("b.npy", table[:, order]))
+    assert result.status == 0
+    assert "answer: same up to column order" in result.out
+    assert "in the order of the second: 3, 0, 5, 1, 4, 2" in result.out
+    assert answer(save("a.npy", table), save("b.npy", table[::-1, order])) == "different"
+
+
+def test_biases_that_a_causal_mask_makes_equal(save: Save) -> None:
+    at = np.arange(7)
+    forms = {
+        form: save(f"{form}.npy", scheme("alibi", form=form).encoding(at, 4, 4).values)
+        for form in ("symmetric", "causal", "key-only", "last-key")
+    }
+    for form in ("causal", "key-only", "last-key"):
+        assert answer(forms["symmetric"], forms[form]) == "same under a causal mask after softmax"
+    steeper = scheme("alibi", bias_max=4.0).encoding(at, 4, 4).values
+    assert answer(forms["symmetric"], save("s.npy", steeper)) == "different"
+
+
+def test_two_dumps_of_which_one_is_the_other_turned(save: Save) -> None:
+    q = heads(9, 8)
+    after = scheme("rope", pairing="half").rotate(q, np.arange(9))
+    result = run("compare", save("a.npy", q), save("b.npy", after))
+    assert result.status == 1
+    assert "the second is the first, turned by: rope:pairing=half" in result.out
+
+
+def test_files_and_schemes_are_not_mixed(save: Save) -> None:
+    file = save("a.npy", np.ones((2, 2)))
+    message = refused("compare", file, "rope")
+    assert message == (
+        f"{file} is a file and rope is none; give files alone, or schemes alone, or a file and "
+        "--scheme rope"
+    )
+    assert "no such file" in refused("compare", "missing.npz")
+    assert "--scheme belongs to a dump" in refused("compare", "rope", "--scheme", "alibi")
+    assert "has no setting 'length'" in refused("compare", file, "--len", "3")
+    assert "at most 2" in refused("compare", file, file, file)
+    assert "against one dump" in refused("compare", file, file, "--scheme", "rope")
+    assert "3 positions do not fit an array of 2 x 2" in refused(
+        "compare", file, "--positions", "0,5,6"
+    )
+
+
+def test_stated_positions_need_not_follow_each_other(save: Save) -> None:
+    at = [0, 1, 5, 30, 31]
+    table = scheme("sinusoidal").vectors(np.array(at), 8)
+    found = first(save("a.npy", table), "--positions", "0,1,5,30,31")
+    assert found["convention"] == "sinusoidal"
+    assert "--positions 0,1,5,30,31" in found["command"]
+
+
+def test_frequencies_of_far_apart_rows() -> None:
+    numbers = np.array([0, 1, 17, 4095, 131071])
+    w = ladder(10000.0, 16)
+    cos, sin = cos_sin(numbers, w)
+    found, off = turns_per_step(np.arctan2(sin, cos), numbers, 53)
+    assert np.abs(found / [float(x) for x in w] - 1).max() < 1e-11
+    assert whole_number(np.arctan2(sin, cos)[3], found, off) == 4095
+
+
+def test_the_roundest_number() -> None:
+    assert roundest(9999.0, 10001.0) == 10000.0
+    assert roundest(0.33, 0.34, [1 / 3]) == 1 / 3
+    assert digits(500000.0) == 1
+    assert powers(2.0, []) == ()
+
+
+def test_a_long_table_is_thinned_out() -> None:
+    table = scheme("sinusoidal").vectors(np.arange(5000), 16)
+    found = conclude(Evidence("2 axes", Stored("", table, "float64"))).findings[0]
+    assert found.explains
+    assert found.want.shape == (1024, 16)
