@@ -44,7 +44,7 @@ test: setup ## set everything up and run the tests
 check: format lint types test ## what CI runs: format, lint, types, tests
 
 peers: .venv-peers/installed ## run the tests against the installed libraries, in .venv-peers
-	@.venv-peers/bin/pytest tests/peers -m peers -W default
+	@OPENBLAS_NUM_THREADS=1 .venv-peers/bin/pytest tests/peers -m peers -W default
 
 .venv-peers/installed: pyproject.toml
 	@$(PYTHON) -m venv .venv-peers

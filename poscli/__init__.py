@@ -1,6 +1,6 @@
 """poscli: the bench for positional encodings in transformers.
 
-The four experiments are functions here: their keywords are the keys of the config files, and they
+The experiments are functions here: their keywords are the keys of the config files, and they
 return a Report. The schemes, the toy attention and the errors have the same names as inside.
 
 >>> from poscli import Rope, encode
@@ -18,12 +18,18 @@ from poscli.config import build
 from poscli.errors import PoscliError
 from poscli.experiments.compare import CompareConfig
 from poscli.experiments.compare import compare as _compare
+from poscli.experiments.convert import ConvertConfig
+from poscli.experiments.convert import convert as _convert
 from poscli.experiments.encode import EncodeConfig
 from poscli.experiments.encode import encode as _encode
 from poscli.experiments.extrapolate import ExtrapolateConfig
 from poscli.experiments.extrapolate import extrapolate as _extrapolate
+from poscli.experiments.identify import IdentifyConfig
+from poscli.experiments.identify import identify as _identify
 from poscli.experiments.permute_test import PermuteTestConfig
 from poscli.experiments.permute_test import permute_test as _permute_test
+from poscli.experiments.train import TrainConfig
+from poscli.experiments.train import train_and_extrapolate as _train_and_extrapolate
 from poscli.report import Check, Grid, Report, Section, Verdict
 from poscli.schemes import SCHEMES, Scheme
 from poscli.schemes.alibi import Alibi, FalconAlibi
@@ -98,10 +104,13 @@ __all__ = [
     "Window",
     "XPos",
     "compare",
+    "convert",
     "encode",
     "extrapolate",
+    "identify",
     "permute_test",
     "softmax",
+    "train_and_extrapolate",
 ]
 
 
@@ -123,3 +132,18 @@ def permute_test(**settings: Any) -> Report:
 def extrapolate(**settings: Any) -> Report:
     """Look past the trained length. Keywords: the settings of ExtrapolateConfig."""
     return _extrapolate(build(ExtrapolateConfig, settings))
+
+
+def train_and_extrapolate(**settings: Any) -> Report:
+    """Train tiny models and measure them at longer lengths. Keywords: those of TrainConfig."""
+    return _train_and_extrapolate(build(TrainConfig, settings))
+
+
+def identify(**settings: Any) -> Report:
+    """Say which convention a dumped array follows. Keywords: the settings of IdentifyConfig."""
+    return _identify(build(IdentifyConfig, settings))
+
+
+def convert(**settings: Any) -> Report:
+    """Re-order heads for another RoPE convention. Keywords: the settings of ConvertConfig."""
+    return _convert(build(ConvertConfig, settings))

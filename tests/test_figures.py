@@ -11,8 +11,6 @@ from numpy.testing import assert_array_equal
 from poscli.render.figures import draw, draw_curves, draw_heatmap
 from poscli.report import Curve, Heatmap, LengthCurves
 
-pytest.importorskip("matplotlib")
-
 FIGURE = LengthCurves(
     "A task",
     "length",

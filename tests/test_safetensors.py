@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from conftest import refused
 from numpy.testing import assert_array_equal
+from safetensors.numpy import save
 
 from poscli.identify.dumps import read_dump
 
 Write = Callable[..., str]
 ROWS = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-
-save = pytest.importorskip("safetensors.numpy", reason="the extra safetensors is missing").save
 
 
 def safe(header: str, data: bytes = b"") -> bytes:

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from conftest import refused, run_apart
 
-pytest.importorskip("distributed")
-
 GRID = ["extrapolate", "--train", "none", "rope", "--seeds", "4", "--steps", "60"]
 GRID += ["--lengths", "16,32", "--format", "json"]
 ONE_THREAD = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

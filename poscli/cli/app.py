@@ -1,0 +1,104 @@
+"""The app itself: one place for exit statuses.
+
+0: ran, and every check came out as expected. 1: ran, and some check did not. 2: could not run.
+"""
+
+import os
+import re
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from poscli import __version__
+from poscli.errors import PoscliError, nearest
+from poscli.text import visible
+
+
+class Group(TyperGroup):
+    """The app, with every error turned into one line on standard error and a status."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        if hasattr(signal, "SIGPIPE"):
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        kwargs["standalone_mode"] = False
+        try:
+            if sys.stdout is None:
+                raise PoscliError("standard output is closed")
+            status = super().main(*args, **kwargs)
+            sys.stdout.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = _fail(f"standard output: {error.strerror}")
+        except PoscliError as error:
+            status = _fail(str(error))
+        except typer.TyperException as error:
+            status = _fail(error.format_message())
+        except KeyboardInterrupt:
+            status = 130
+        if status == 1 and {"--show-completion", "--install-completion"} & set(sys.argv):
+            typer.echo("name the shell instead: _POSCLI_COMPLETE=source_bash poscli", err=True)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+class Command(TyperCommand):
+    """A command that reads -3 as a number, and suggests the option that was meant."""
+
+    ignore_unknown_options = True
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = {
+            name: option
+            for option in self.get_params(ctx)
+            if option.param_type_name == "option"
+            for name in option.opts
+        }
+        value_follows = False
+        for arg in args:
+            if arg == "--":
+                break
+            if value_follows:
+                value_follows = False
+            elif re.match(r"--|-[A-Za-z]", arg):
+                name = arg.partition("=")[0]
+                if name not in options:
+                    raise PoscliError(f"there is no option {name}; {nearest(name, options)}")
+                value_follows = "=" not in arg and not getattr(options[name], "is_flag", False)
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    name="poscli",
+    cls=Group,
+    help="The bench for positional encodings in transformers.",
+    epilog='Example: poscli permute-test "dog bites man"',
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"poscli {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _main(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        raise PoscliError("give a command, such as encode; poscli --help lists them")
+
+
+def _fail(message: str) -> int:
+    typer.echo(f"poscli: {visible(' '.join(message.split()))}", err=True)
+    return 2

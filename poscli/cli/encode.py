@@ -1,0 +1,110 @@
+"""poscli encode."""
+
+from typing import Annotated
+
+import typer
+
+from poscli.arrays import PRECISIONS
+from poscli.cli.options import (
+    Assignments,
+    Config,
+    Dim,
+    FormatOption,
+    Heads,
+    Layer,
+    ModelFile,
+    Out,
+    Plot,
+    Precision,
+    PresetOption,
+    SchemeOption,
+    Seed,
+    bench_of,
+    complete_from,
+    list_of,
+)
+from poscli.cli.output import ready_to_draw, show
+from poscli.config import parse_number, parse_scheme, resolve
+from poscli.experiments.encode import EncodeConfig, encode
+
+
+def encode_command(
+    sentence: Annotated[str | None, typer.Argument(help="Words to encode as well.")] = None,
+    scheme: SchemeOption = None,
+    preset: PresetOption = None,
+    model: ModelFile = None,
+    layer: Layer = None,
+    length: Annotated[
+        str | None, typer.Option("--len", "--length", metavar="INT", help="How many positions.")
+    ] = None,
+    dim: Dim = None,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="NUMBER", help="The scheme's base.")
+    ] = None,
+    offset: Annotated[
+        str | None, typer.Option("--offset", metavar="INT", help="The first position.")
+    ] = None,
+    positions: Annotated[
+        str | None, typer.Option("--positions", help="0,5,9 or 0:8 (8 not included).")
+    ] = None,
+    grid: Annotated[
+        str | None, typer.Option("--grid", help="Rows and columns, as in 3,4, for several axes.")
+    ] = None,
+    heads: Heads = None,
+    mask: Annotated[
+        str | None, typer.Option("--mask", help="0,0,1,1,1: where padding stands (0).")
+    ] = None,
+    ids: Annotated[str | None, typer.Option("--ids", help="Or token ids, as in 5,1,6.")] = None,
+    pad: Annotated[
+        str | None, typer.Option("--pad", metavar="INT", help="The id that is padding.")
+    ] = None,
+    precision: Precision = None,
+    vector: Annotated[
+        str | None, typer.Option("--vector", help="Data: 1,2,3,4 put at every position.")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--input", help="Data (not positions): a .npy file of vectors (n, dim)."),
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            "--dtype",
+            help=f"One of {', '.join(PRECISIONS)}.",
+            autocompletion=complete_from(PRECISIONS),
+        ),
+    ] = None,
+    seed: Seed = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Write every step out.")] = False,
+    config: Config = None,
+    assignments: Assignments = None,
+    plot: Plot = None,
+    output: FormatOption = None,
+    out: Out = None,
+) -> int:
+    """Print the numbers of one scheme, and what it makes of a sentence or of data."""
+    ready_to_draw(plot)
+    flags = {
+        "sentence": ("SENTENCE", sentence),
+        "scheme": ("--scheme", parse_scheme(scheme) if scheme is not None else None),
+        "length": ("--len", parse_number(length, "--len")),
+        "dim": ("--dim", parse_number(dim, "--dim")),
+        "scheme.preset": ("--preset", preset),
+        "scheme.base": ("--base", parse_number(base, "--base")),
+        "offset": ("--offset", parse_number(offset, "--offset")),
+        "positions": ("--positions", positions),
+        "heads": ("--heads", parse_number(heads, "--heads")),
+        "grid": ("--grid", list_of(grid, "--grid")),
+        "mask": ("--mask", list_of(mask, "--mask")),
+        "ids": ("--ids", list_of(ids, "--ids")),
+        "pad": ("--pad", parse_number(pad, "--pad")),
+        "precision": ("--precision", precision),
+        "vector": ("--vector", list_of(vector, "--vector")),
+        "input": ("--input", data),
+        "dtype": ("--dtype", dtype),
+        "seed": ("--seed", parse_number(seed, "--seed")),
+        "explain": ("--explain", explain or None),
+    }
+    bench = bench_of(model, layer, [scheme, f"preset {preset}" if preset else None])
+    settings = resolve(EncodeConfig, config, assignments or (), flags, bench.one())
+    return show(bench.introduce(encode(settings)), output, out, plot)

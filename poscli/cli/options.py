@@ -1,0 +1,94 @@
+"""Options that several commands share, and how their values are read."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from poscli.arrays import PRECISIONS
+from poscli.cli.output import Format
+from poscli.config import parse_list, parse_scheme
+from poscli.models.bench import Bench, open_bench
+from poscli.schemes import PRESETS, SCHEMES
+from poscli.text import visible
+
+
+def complete_from(words: Iterable[str]) -> Callable[[str], list[str]]:
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
+complete_scheme = complete_from(SCHEMES)
+SCHEME_HELP = "NAME, or NAME:key=value,key=value (preset=NAME is a key too)"
+Config = Annotated[
+    Path | None, typer.Option("--config", help="YAML file of settings.", show_default=False)
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="key=value: any setting; repeatable.", show_default=False),
+]
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="Default: from --out, else table.")
+]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", help="Draw it as well: FILE.png, .svg or .pdf.")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead.")]
+SchemeOption = Annotated[
+    str | None, typer.Option("--scheme", help=SCHEME_HELP, autocompletion=complete_scheme)
+]
+PresetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        help="What a library or model does, as in whisper; see poscli schemes.",
+        autocompletion=complete_from(PRESETS),
+    ),
+]
+SchemeList = Annotated[
+    list[str] | None, typer.Argument(help=SCHEME_HELP, autocompletion=complete_scheme)
+]
+SchemeOptions = Annotated[
+    list[str] | None,
+    typer.Option("--scheme", help=f"{SCHEME_HELP}; repeatable.", autocompletion=complete_scheme),
+]
+Dim = Annotated[str | None, typer.Option("--dim", metavar="INT", help="Width of a token's vector.")]
+Heads = Annotated[str | None, typer.Option("--heads", metavar="INT", help="Attention heads.")]
+Seed = Annotated[
+    str | None, typer.Option("--seed", metavar="INT", help="Seed of everything drawn.")
+]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        help="Show what rounding to this format, stage by stage, gets wrong.",
+        autocompletion=complete_from(PRECISIONS),
+    ),
+]
+ModelFile = Annotated[
+    Path | None,
+    typer.Option("--model", help="A model's config.json, or its folder.", show_default=False),
+]
+Layer = Annotated[
+    str | None,
+    typer.Option("--layer", help="Of the model: a layer's number, or a kind of layer."),
+]
+Causal = Annotated[
+    bool, typer.Option("--causal", help="No query sees a later key.", show_default=False)
+]
+
+
+def parse_schemes(texts: Sequence[str] | None) -> list[dict[str, Any]] | None:
+    return [parse_scheme(text) for text in texts] if texts else None
+
+
+def list_of(text: str | None, option: str) -> list[Any] | None:
+    return None if text is None else parse_list(text, option)
+
+
+def bench_of(model: Path | None, layer: str | None, by_hand: Sequence[str | None] | None) -> Bench:
+    """Read the model's config, where there is one, and say on standard error what is doubtful."""
+    bench = open_bench(model, layer, [text for text in by_hand or () if text])
+    for warning in bench.warnings:
+        typer.echo(f"poscli: warning: {visible(warning)}", err=True)
+    return bench

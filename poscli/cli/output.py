@@ -1,0 +1,61 @@
+"""Where a report goes: a terminal, a file, a figure; and the status that follows from it."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+
+import typer
+
+from poscli.errors import PoscliError
+from poscli.files import write_whole
+from poscli.report import Report
+
+
+class Format(StrEnum):
+    """How a result is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    NPY = "npy"
+
+
+def ready_to_draw(plot: Path | None) -> None:
+    """Refuse a figure that cannot be drawn before the work that it would show."""
+    if plot is not None:
+        from poscli.render.figures import check_drawable
+
+        check_drawable(plot)
+
+
+def show(report: Report, output: Format | None, out: Path | None, plot: Path | None = None) -> int:
+    """Write the report where it was asked for; return the exit status of its checks."""
+    from poscli.render.data import to_csv, to_json, to_npy
+    from poscli.render.table import render, to_text
+
+    if output is None:
+        suffix = "" if out is None else out.suffix.removeprefix(".").lower()
+        output = Format(suffix) if suffix in set(Format) else Format.TABLE
+    writers = {
+        Format.JSON: to_json,
+        Format.CSV: to_csv,
+        Format.NPY: to_npy,
+        Format.TABLE: to_text,
+    }
+    if out is not None:
+        write_whole(out, writers[output](report))
+        typer.echo(f"wrote {out}", err=True)
+    elif output is Format.TABLE:
+        render(report, sys.stdout)
+    elif output is Format.NPY and sys.stdout.isatty():
+        raise PoscliError("npy is not for a terminal; give --out FILE, or pipe it")
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(writers[output](report))
+        sys.stdout.buffer.flush()
+    if plot is not None:
+        from poscli.render.figures import draw
+
+        write_whole(plot, draw(report.figures, plot.suffix))
+        typer.echo(f"wrote {plot}", err=True)
+    return 0 if report.passed else 1
