@@ -3,12 +3,13 @@
 import doctest
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, run
 
 README = (ROOT / "README.md").read_text()
-SHOWN = re.findall(r"```console\n\$ poscli (.*)\n((?:.*\n)*?)```", README)
+BLOCKS = re.findall(r"```console\n((?:.*\n)*?)```", README)
 
 
 def without_noise(text: str) -> str:
@@ -18,11 +19,17 @@ def without_noise(text: str) -> str:
     return re.sub(r"[ ─]+", " ", text)
 
 
-@pytest.mark.parametrize(("command", "output"), SHOWN, ids=[c for c, _ in SHOWN])
-def test_output_is_what_is_printed(command: str, output: str) -> None:
-    printed = without_noise(run(*shlex.split(command)).out)
-    for part in without_noise(output).split("[...]\n"):
-        assert part in printed
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.partition("\n")[0])
+def test_output_is_what_is_printed(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = re.split(r"^\$ poscli ", block, flags=re.MULTILINE)[1:]
+    for command, _, output in (text.partition("\n") for text in commands):
+        result = run(*shlex.split(command))
+        printed = without_noise(result.err + result.out)
+        for part in without_noise(output).split("[...]\n"):
+            assert part in printed
 
 
 def test_the_first_screen_shows_what_it_is_and_how_it_runs() -> None:
@@ -30,7 +37,7 @@ def test_the_first_screen_shows_what_it_is_and_how_it_runs() -> None:
     assert "make demo" in screen
     assert "make test" in screen
     assert "$ poscli permute-test" in screen
-    assert SHOWN
+    assert len(BLOCKS) > 4
 
 
 def test_python_examples() -> None:

@@ -29,7 +29,7 @@ def test_the_table_says_what_cannot_run_and_how_far_seeds_differ(kept: list[str]
     assert none.count("±") == 2
     (learned,) = [line for line in lines if line.startswith("│ learned:rows=16 ")]
     assert learned.count("±") == 1
-    assert "can run: no" in learned
+    assert "cannot run" in learned
     assert "moved: 0 to 15\nnot moved: 16\n" in result.out
     assert "PASS  the gradient of the rows that did not move is exactly 0" in result.out
 
@@ -52,6 +52,12 @@ def test_where_it_ran_is_not_part_of_the_result(kept: list[str]) -> None:
     settings = run_json(*kept)["settings"]
     assert not {"workers", "cache", "cluster", "published"} & settings.keys()
     assert settings["steps"] == 2
+    for scheme in settings["schemes"] + settings["rescalings"]:
+        assert "seed" not in scheme
+        assert scheme.get("original_length", settings["length"]) == settings["length"]
+    factors = {scheme["name"]: scheme.get("factor") for scheme in settings["rescalings"]}
+    assert factors["rope-yarn"] is None
+    assert factors["rope-dynamic"] == 2
 
 
 def test_swapped_schemes_are_measured(kept: list[str]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -29,7 +29,7 @@ _TRAINED = ("none", "sinusoidal", "learned", "rope", "alibi", "t5")
 _RESCALED = ("rope-linear", "rope-ntk", "rope-dynamic", "rope-yarn", "rope-llama3")
 _AS_LARGE_AS_TOKENS = 0.7
 _SETTINGS = {"learned": {"std": _AS_LARGE_AS_TOKENS}, "rope-dynamic": {"factor": 2.0}}
-_CANNOT = "can run: no"
+_CANNOT = "cannot run"
 _HOW_IT_RUNS = {"workers", "cluster", "cache", "published", "command"}
 
 
@@ -113,7 +113,7 @@ def train_and_extrapolate(config: TrainConfig, watch: Watch = unwatched) -> Repo
         outcomes = run_all(runs, executor, cache, watch)
     found = _Found(config, outcomes)
     sections = [
-        Section(grids=found.by_length(), lines=_reading(config.task)),
+        Section(grids=found.by_length(), lines=_reading(config)),
         Section(facts=found.new(), grids=[_references(config.task)]),
         *([Section(grids=[found.swapped()])] if config.swap else []),
         *found.learned(),
@@ -127,11 +127,24 @@ def train_and_extrapolate(config: TrainConfig, watch: Watch = unwatched) -> Repo
         )
     return Report(
         title="extrapolate --train: trained short, examined long",
-        settings=config.model_dump(exclude_none=True, exclude=_HOW_IT_RUNS),
+        settings=_settings(config),
         sections=sections,
         result=found.result(),
         figures=found.figures(),
     )
+
+
+def _settings(config: TrainConfig) -> dict[str, Any]:
+    """Return the settings as the runs hold them; what differs between runs is left out."""
+    settings = config.model_dump(exclude_none=True, exclude=_HOW_IT_RUNS)
+    for key, varying in (("schemes", {"seed"}), ("rescalings", {"seed", "factor"})):
+        settings[key] = [
+            scheme.trained_at(config.length).model_dump(
+                exclude_none=True, exclude=varying - scheme.model_fields_set
+            )
+            for scheme in getattr(config, key)
+        ]
+    return settings
 
 
 class _Found:
@@ -305,10 +318,15 @@ def _references(task: Task) -> Grid:
     )
 
 
-def _reading(task: Task) -> list[str]:
+def _reading(config: TrainConfig) -> list[str]:
+    rescaling = config.rescalings and any(scheme.name == "rope" for scheme in config.schemes)
+    factor = (
+        f"A rescaling without a factor of its own takes length / {config.length} as its factor."
+    )
     return [
         "Schemes that are broken at a length are not ranked there: their spread is too large.",
-        *task.reading,
+        *config.task.reading,
+        *([factor] if rescaling else []),
     ]
 
 
