@@ -67,6 +67,7 @@ def _write(path: Path, text: str) -> Path:
         (["--set", "dim="], "dim: the value is empty; null stands for none"),
         (["--set", "sentence=#1 fan"], "sentence: the value is empty"),
         (["--set", "lenght=4"], "neither encode nor sinusoidal has 'lenght'; nearest: 'length'"),
+        (["--scheme", "rope", "--heads", "4"], "--heads has no use for rope"),
         (["---explain"], "there is no option ---explain"),
         (["--5"], "there is no option --5"),
         (["--vector", "1,2", "--scheme", "alibi"], "a vector has no use here"),

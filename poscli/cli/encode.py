@@ -25,6 +25,7 @@ from poscli.cli.options import (
 )
 from poscli.cli.output import ready_to_draw, show
 from poscli.config import parse_number, parse_scheme, resolve
+from poscli.errors import PoscliError
 from poscli.experiments.encode import EncodeConfig, encode
 
 
@@ -107,4 +108,8 @@ def encode_command(
     }
     bench = bench_of(model, layer, [scheme, f"preset {preset}" if preset else None])
     settings = resolve(EncodeConfig, config, assignments or (), flags, bench.one())
+    if heads is not None and settings.scheme.applied:
+        raise PoscliError(
+            f"--heads has no use for {settings.scheme.name}: --dim is the width of what it acts on"
+        )
     return show(bench.introduce(encode(settings)), output, out, plot)
