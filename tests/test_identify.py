@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from conftest import refused, run, run_json
 
+from poscli.config import parse_scheme
 from poscli.errors import PoscliError
 from poscli.identify.dumps import Dump, Stored
 from poscli.identify.evidence import Evidence
@@ -357,8 +358,62 @@ def test_the_roundest_number() -> None:
     assert powers(2.0, []) == ()
 
 
-def test_a_long_table_is_thinned_out() -> None:
-    table = scheme("sinusoidal").vectors(np.arange(5000), 16)
+def test_of_a_very_long_table_the_first_rows_are_looked_at_and_it_is_said(save: Save) -> None:
+    table = scheme("sinusoidal").vectors(np.arange(20000), 4)
     found = conclude(Evidence("2 axes", Stored("", table, "float64"))).findings[0]
     assert found.explains
-    assert found.want.shape == (1024, 16)
+    assert found.want.shape == (2**14, 4)
+    said = run("compare", save("a.npy", table)).out
+    assert "a convention explains 65,536 of 80,000 numbers, those looked at" in said
+
+
+@pytest.mark.parametrize("row", [700, 1999])
+def test_one_wrong_row_of_a_long_table_is_not_explained(save: Save, row: int) -> None:
+    cos, sin = scheme("rope").cos_sin(np.arange(2048), 64)
+    cos[row, 3] += 0.5
+    assert run("compare", save("a.npz", cos=cos, sin=sin)).status == 1
+    table = scheme("sinusoidal").vectors(np.arange(2048), 64)
+    table[row, 3] += 0.5
+    assert run("compare", save("a.npy", table)).status == 1
+
+
+def test_the_first_position_of_a_long_table_is_found(save: Save) -> None:
+    cos, sin = scheme("rope").cos_sin(np.arange(7, 4103), 128)
+    said = run("compare", save("a.npz", cos=cos.astype("f4"), sin=sin.astype("f4")))
+    assert said.status == 0
+    assert "1. poscli encode --scheme rope --len 4096 --offset 7 --dim 128" in said.out
+
+
+ALONE = [
+    ("rope:base=500000,pairing=half", 16, 64),
+    ("rope:pairing=half", 5, 64),
+    ("rope:base=1000000,pairing=half", 300, 128),
+    ("rope-yarn:pairing=half", 512, 128),
+    ("rope-linear:pairing=half", 512, 64),
+]
+
+
+@pytest.mark.parametrize("part", [0, 1])
+@pytest.mark.parametrize(("label", "length", "width"), ALONE)
+def test_a_cos_or_a_sin_alone_is_identified(
+    save: Save, part: int, label: str, length: int, width: int
+) -> None:
+    made = scheme(**parse_scheme(label))
+    half = made.cos_sin(np.arange(length), width)[part].astype(np.float32)
+    path = save("a.npy", np.concatenate([half, half], axis=1))
+    said = run("compare", path)
+    assert said.status == 0
+    assert f"{('cos', 'sin')[part]} alone" in said.out
+    assert f"1. poscli encode --scheme {label} --len {length} --dim {width}\n" in said.out
+    assert run("compare", path, "--scheme", label).status == 0
+    assert run("compare", path, "--scheme", "rope:base=777,pairing=half").status == 1
+
+
+def test_a_formula_that_explains_leaves_no_room_for_a_table_that_could_hold_anything(
+    save: Save,
+) -> None:
+    at = np.arange(8)
+    bias = scheme("alibi").bias(np.ones((8, 8, 1)), np.ones((8, 8, 1)), at, at)
+    said = run("compare", save("a.npy", bias))
+    assert said.status == 0
+    assert "window" not in said.out

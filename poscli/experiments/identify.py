@@ -110,6 +110,11 @@ def _concluded(conclusion: Conclusion) -> Section:
         return Section(f"{title}not identified", checks=[checked], lines=lines)
     best = findings[0]
     rivals, total = conclusion.rivals, piece.array.values.size
+    total += 0 if piece.other is None or best.kind != "cos and sin" else total
+    if best.want.size < total:
+        claim = (
+            f"{title}a convention explains {best.want.size:,} of {total:,} numbers, those looked at"
+        )
     lines = [f"{i + 1}. {f.command}" for i, f in enumerate(findings[:_SHOWN])]
     if rivals:
         names = ", ".join(_short(f.label()) for f in rivals[:_MOST_TIED])
@@ -118,8 +123,6 @@ def _concluded(conclusion: Conclusion) -> Section:
             "The evidence cannot decide between the first and what would differ from it "
             f"elsewhere: {names}{more}."
         )
-    if best.want.size < total and best.kind != "cos and sin":
-        lines.append(f"Held at {best.want.size:,} of {total:,} numbers.")
     if not best.explains:
         lines.append("None explains every number within rounding; the nearest comes first.")
     return Section(

@@ -52,7 +52,7 @@ def from_cos_sin(evidence: Evidence) -> list[Finding]:
     if cos.ndim != 2 or cos.shape != sin.shape or len(cos) < 2:
         return []
     found: list[Finding] = []
-    for spread in _spreads(cos, sin):
+    for spread in spreads(cos, sin):
         found += _read(evidence, cos, sin, spread)
     return found
 
@@ -67,7 +67,7 @@ def cos_sin_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     if at is None:
         at = scheme.coordinates(np.arange(len(cos)))
     found: list[Finding] = []
-    for spread in _spreads(cos, sin):
+    for spread in spreads(cos, sin):
         width = 2 * spread.pairs
         found += attempt(_held, evidence, cos, sin, spread, scheme, at, width)
     return found
@@ -87,7 +87,7 @@ def from_angles(evidence: Evidence) -> list[Finding]:
     if len(at) != len(values):
         return []
     found: list[Finding] = []
-    for spread in _spreads(values, values):
+    for spread in spreads(values, values):
         first = np.array([np.flatnonzero(spread.columns == j)[0] for j in range(spread.pairs)])
         for scheme in _of_angles(values[:, first], at, evidence, spread):
             found += attempt(_held_angles, evidence, values, at, scheme, spread)
@@ -137,7 +137,8 @@ def _held_angles(
     )
 
 
-def _spreads(cos: Array, sin: Array) -> list[Spread]:
+def spreads(cos: Array, sin: Array) -> list[Spread]:
+    """Return the ways in which the columns of both tables may hold their pairs."""
     count = cos.shape[1]
     half, found = count // 2, []
     if count % 2 == 0:

@@ -99,13 +99,19 @@ class Finding:
 
 def ranked(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings, best first: those that explain, the simplest first; then by residual."""
-    distinct = {
-        (f.label(), f.command, str(f.facts)): f for f in findings if np.isfinite(f.residual)
-    }
+    found = [f for f in findings if np.isfinite(f.residual)]
+    # A table can hold anything: where a formula explains the numbers, it says nothing.
+    if any(f.explains and not _is_looked_up(f.scheme) for f in found):
+        found = [f for f in found if not _is_looked_up(f.scheme)]
+    distinct = {(f.label(), f.command, str(f.facts)): f for f in found}
     return sorted(
         distinct.values(),
         key=lambda f: (not f.explains, f.cost if f.explains else 0.0, f.residual, f.cost),
     )
+
+
+def _is_looked_up(scheme: Scheme) -> bool:
+    return getattr(scheme, "table", None) is not None
 
 
 def attempt(make: Callable[..., Finding | None], *arguments: Any) -> list[Finding]:

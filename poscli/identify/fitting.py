@@ -10,7 +10,7 @@ from poscli.arrays import Array
 TURN = 2 * np.pi
 FLOAT32 = 2.0**-24
 _MOST_TURNS = 40
-_MOST_ROWS = 512
+MOST_ROWS = 2**14
 
 
 def rounding_of_angles(angle: Array, bits: int) -> Array:
@@ -22,14 +22,6 @@ def rounding_of_angles(angle: Array, bits: int) -> Array:
     work = 2.0**-53 if bits > 24 else FLOAT32
     last = 2.0**-bits * (1 if bits < 24 else 4)
     return np.asarray(last + 8 * work * np.abs(angle))
-
-
-def thinned(count: int) -> Array:
-    """Return which of so many rows to look at: all, or the first and others spread to the last."""
-    if count <= 2 * _MOST_ROWS:
-        return np.arange(count)
-    spread = np.linspace(_MOST_ROWS, count - 1, _MOST_ROWS).astype(np.int64)
-    return np.unique(np.concatenate([np.arange(_MOST_ROWS), spread]))
 
 
 def turns_per_step(phases: Array, numbers: Array, bits: int) -> tuple[Array, Array]:

@@ -86,7 +86,7 @@ def _held(scheme: Rotary, w: Array, off: Array, width: int) -> Finding:
         got,
         off,
         encode_command(scheme, f"--len 2 --dim {width} --explain"),
-        facts=[("width", width)],
+        facts=[("base", getattr(scheme, "base", None)), ("width", width)],
         elsewhere=got,
     )
 

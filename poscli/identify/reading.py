@@ -13,8 +13,9 @@ from poscli.identify.cos_sin import cos_sin_of, from_angles, from_cos_sin
 from poscli.identify.dumps import Dump, Stored
 from poscli.identify.evidence import Evidence
 from poscli.identify.findings import Finding, ranked
-from poscli.identify.fitting import thinned
+from poscli.identify.fitting import MOST_ROWS
 from poscli.identify.frequencies import frequencies_by, from_frequencies
+from poscli.identify.one_part import from_one_part, one_part_of
 from poscli.identify.rotation import from_rotation, from_scales, rotation_of
 from poscli.identify.table import from_addition, from_table, table_of
 from poscli.schemes import Scheme
@@ -32,7 +33,7 @@ KINDS: dict[str, tuple[Explain, ...]] = {
     "cos and sin": (from_cos_sin,),
     "before and after": (from_rotation, from_addition),
     "1 axis": (from_frequencies, from_slopes, from_buckets, from_index),
-    "2 axes": (from_table, from_index, from_scales, from_angles, from_bias),
+    "2 axes": (from_table, from_one_part, from_index, from_scales, from_angles, from_bias),
     "3 axes": (from_table, from_clipped, from_index, from_angles, from_bias),
     "4 axes": (from_bias,),
 }
@@ -104,7 +105,11 @@ def held_by(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     elif evidence.kind == "1 axis":
         found = frequencies_by(evidence, scheme)
     else:
-        found = [*table_of(evidence, scheme), *bias_of(evidence, scheme)]
+        found = [
+            *table_of(evidence, scheme),
+            *one_part_of(evidence, scheme),
+            *bias_of(evidence, scheme),
+        ]
     return sorted(found, key=lambda f: f.residual)
 
 
@@ -158,15 +163,14 @@ def _undecided_rows(evidence: Evidence) -> str:
 
 
 def sampled(evidence: Evidence) -> Evidence:
-    """Thin out a long table: its first rows, and others spread evenly to the last."""
+    """Return the first rows of a long table."""
     values = evidence.array.values
-    rows = thinned(len(values))
     square = values.ndim == 2 and values.shape[0] == values.shape[1]
-    if evidence.kind not in ("cos and sin", "2 axes") or len(rows) == len(values) or square:
+    if evidence.kind not in ("cos and sin", "2 axes") or len(values) <= MOST_ROWS or square:
         return evidence
-    at = rows if evidence.positions is None else evidence.positions[rows]
-    other = evidence.other and replace(evidence.other, values=evidence.other.values[rows])
-    array = replace(evidence.array, values=values[rows])
+    at = None if evidence.positions is None else evidence.positions[:MOST_ROWS]
+    other = evidence.other and replace(evidence.other, values=evidence.other.values[:MOST_ROWS])
+    array = replace(evidence.array, values=values[:MOST_ROWS])
     return replace(evidence, array=array, other=other, positions=at)
 
 

@@ -23,9 +23,9 @@ from poscli.identify.findings import (
     scheme_of,
 )
 from poscli.identify.fitting import (
+    MOST_ROWS,
     roundest,
     rounding_of_angles,
-    thinned,
     turns_per_step,
     whole_number,
 )
@@ -140,8 +140,7 @@ def _paired(
         return []
     positions = evidence.positions
     at = np.arange(x.shape[1]) if positions is None else positions
-    kept = thinned(len(at))
-    x, y, at = x[:_MOST_HEADS, kept], y[:_MOST_HEADS, kept], at[kept]
+    x, y, at = x[:_MOST_HEADS, :MOST_ROWS], y[:_MOST_HEADS, :MOST_ROWS], at[:MOST_ROWS]
     factor = _turns(x, y, plain)
     if factor is None:
         return []
