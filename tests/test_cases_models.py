@@ -191,6 +191,28 @@ def test_b50_both_styles_at_once(config: Config) -> None:
 # B52
 
 
+def test_the_share_of_the_slice_in_a_head_is_not_taken_twice(config: Config) -> None:
+    block = {"rope_type": "yarn", "factor": 128.0, "partial_rotary_factor": 0.5}
+    file = config(model_type="mistral4", qk_rope_head_dim=64, rope_parameters=block)
+    assert len(frequencies(file)) == 32
+    assert settings(config(model_type="mistral4", qk_rope_head_dim=64))["name"] == "rope-yarn"
+
+
+def test_gpt_neox_reads_its_base_under_its_own_name_only(config: Config) -> None:
+    assert settings(config(model_type="gpt_neox", rope_theta=250000))["base"] == 10000
+    assert (
+        settings(config(model_type="gpt_neox", rope_theta=..., rotary_emb_base=250000))["base"]
+        == 250000
+    )
+
+
+def test_a_head_wider_than_any_is_refused(config: Config) -> None:
+    assert "head_dim" in refusal(config(head_dim=2000000))
+    assert "is a head wider than" in refusal(
+        config(hidden_size=2**22, num_attention_heads=2, head_dim=...)
+    )
+
+
 def test_b52_known_keys_raise_no_warning(config: Config) -> None:
     file = config(max_position_embeddings=32768, rope_scaling={**YARN, "truncate": False})
     assert warnings(file) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import refused, run_json
+from conftest import refused, run, run_json
 
 from poscli import Rope
 from poscli.experiments.precision import rounding_stages
@@ -86,6 +86,19 @@ def test_scores_of_rounded_queries_and_keys() -> None:
     assert grid["title"].startswith("Queries and keys rounded to bfloat16")
     errors = [row[0] for row in grid["cells"]]
     assert all(1e-5 < error < 2**-7 for error in errors)
+
+
+def test_a_position_that_the_format_cannot_hold_is_infinite_there() -> None:
+    rows = stages("float16", "--scheme", "sinusoidal", "--positions", "1,65504,70000")
+    assert rows["positions"]["angle off by"] == "Infinity"
+    assert rows["positions"]["cos off by"] == "NaN"
+    assert rows["finished table"]["cos off by"] < 2**-11
+
+
+def test_it_is_shown_for_a_table_too_long_to_print() -> None:
+    said = run("encode", "--scheme=rope", "--dim=128", "--len=4096", "--precision=bfloat16")
+    assert said.status == 0
+    assert "769" in said.out
 
 
 def test_compare_shows_it_for_each_scheme_of_angles() -> None:

@@ -2,11 +2,14 @@
 
 import csv
 import io
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import refused, run, run_json
 
+from poscli.config import build
 from poscli.experiments.train import TrainConfig
 from poscli.schemes import SCHEMES
 
@@ -104,11 +107,48 @@ def test_the_default_trains_every_scheme_that_the_recipe_names() -> None:
         (["--workers", "2", "--cluster", "tcp://x"], "cluster and workers both say where to run"),
         (["--set", "task={name: order, sed: 1}"], "order has no setting 'sed'; nearest: 'seed'"),
         (["--dim", "30"], "heads must divide dim"),
+        (["--to", "32"], "--train takes --lengths"),
+        (["--plot", "/no/such/a.png"], "there is no folder /no/such"),
+        (["--out", "/no/such/a.json"], "there is no folder /no/such"),
+        (["--out", "a.safetensors"], "not .safetensors; name one with --format"),
+        (["--cache", "/dev/null/a", "--steps", "1"], "cannot hold finished runs"),
         (["--plot", "curve.gif"], "curve.gif: a figure is written as .png, .svg, .pdf"),
     ],
 )
 def test_what_cannot_be_trained_is_one_line(args: list[str], want: str) -> None:
     assert want in refused("extrapolate", "--train", *args)
+
+
+@pytest.mark.parametrize("task", ["lm", "order"])
+def test_a_training_that_diverged_is_one_line(task: str) -> None:
+    quick = ["--steps", "20", "--seeds", "1", "--lengths", "16", "--workers", "1"]
+    said = refused("extrapolate", "--train", "none", "--task", task, *quick, "--set", "rate=1e30")
+    assert said.startswith("none, seed 0: the training diverged: the loss is no number after step")
+
+
+def test_what_takes_the_place_of_a_rope_has_its_base_and_pairing() -> None:
+    config = build(
+        TrainConfig,
+        {
+            "schemes": [{"name": "rope", "base": 100, "pairing": "half"}, "rope", "alibi"],
+            "rescalings": ["rope-ntk", {"name": "rope-yarn", "base": 50}],
+        },
+    )
+    own, plain, other = (config.rescalings_of(scheme) for scheme in config.schemes)
+    assert [s.label() for s in own] == [
+        "rope-ntk:base=100,pairing=half",
+        "rope-yarn:base=50,pairing=half",
+    ]
+    assert [s.label() for s in plain] == ["rope-ntk", "rope-yarn:base=50"]
+    assert other == []
+
+
+def test_the_settings_of_a_report_give_the_same_report(write: Callable[..., str]) -> None:
+    quick = ["--steps", "20", "--seeds", "1", "--lengths", "16,32", "--workers", "1"]
+    document = run_json("extrapolate", "--train", "rope", "learned", *quick)
+    config = write(json.dumps({"command": "extrapolate --train", **document["settings"]}))
+    again = run_json("extrapolate", "--train", "--config", config, "--workers", "1")
+    assert again["result"]["cells"] == document["result"]["cells"]
 
 
 def test_options_of_training_alone_are_refused_without_it(tmp_path: Path) -> None:

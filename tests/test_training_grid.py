@@ -6,8 +6,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,8 @@ def test_a_grid_goes_on_where_it_stopped(tmp_path: Path) -> None:
 def test_a_damaged_file_is_run_again(tmp_path: Path) -> None:
     run_all(RUNS[:1], Inline(), tmp_path)
     (kept,) = tmp_path.iterdir()
-    for damage in ("", "[]", '{"outcome": {"figures": 3}}'):
+    altered = kept.read_text().replace('"loss": ', '"loss": 1')
+    for damage in ("", "[]", '{"outcome": {"figures": 3}}', altered):
         kept.write_text(damage)
         again = Inline()
         run_all(RUNS[:1], again, tmp_path)
@@ -117,6 +119,50 @@ def test_an_error_in_a_run_is_the_error_of_the_grid() -> None:
     bad = Run(Learned(rows=4), 0, Order(), RECIPE, (8,))
     with pytest.raises(PoscliError, match="cannot be trained"), processes(1) as executor:
         run_all([bad], executor)
+
+
+@contextmanager
+def training(cache: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Train many models on two workers, of which the first is finished."""
+    command = ["extrapolate", "--train", "none", "--seeds", "400", "--steps", "50"]
+    command += ["--lengths", "16", "--workers", "2", "--cache", str(cache)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "poscli", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        while not list(cache.glob("*.json")) and process.poll() is None:
+            time.sleep(0.02)
+        yield process
+
+
+def workers_of(process: "subprocess.Popen[bytes]") -> list[int]:
+    listed = subprocess.run(
+        ["ps", "-A", "-ww", "-o", "pid=", "-o", "ppid=", "-o", "args="],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
+    return [int(r[0]) for r in rows if int(r[1]) == process.pid and "spawn_main" in r[2]]
+
+
+def test_a_worker_that_is_killed_is_one_line(tmp_path: Path) -> None:
+    with training(tmp_path) as process:
+        os.kill(workers_of(process)[0], signal.SIGKILL)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (2, b"")
+    assert err.startswith(b"poscli: what trained the models is gone, with ")
+    assert err.count(b"\n") == 1
+
+
+def test_workers_end_with_the_process_that_is_told_to_end(tmp_path: Path) -> None:
+    with training(tmp_path) as process:
+        workers = workers_of(process)
+        process.terminate()
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (128 + signal.SIGTERM, b"", b"")
+    for worker in workers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker, 0)
 
 
 def test_an_interrupt_leaves_what_is_finished_and_no_traceback(tmp_path: Path) -> None:

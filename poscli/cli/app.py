@@ -23,6 +23,7 @@ class Group(TyperGroup):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         if hasattr(signal, "SIGPIPE"):
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, _terminate)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
@@ -97,6 +98,11 @@ def _main(
 ) -> None:
     if context.invoked_subcommand is None:
         raise PoscliError("give a command, such as encode; poscli --help lists them")
+
+
+def _terminate(number: int, frame: object) -> None:
+    """End by SIGTERM as by an error, so that worker processes end too."""
+    sys.exit(128 + number)
 
 
 def _fail(message: str) -> int:

@@ -23,7 +23,7 @@ from poscli.cli.options import (
     list_of,
     parse_schemes,
 )
-from poscli.cli.output import ready_to_draw, show
+from poscli.cli.output import ready_to_write, show
 from poscli.config import parse_number, parse_scheme, resolve
 from poscli.errors import PoscliError
 from poscli.experiments.compare import CompareConfig, compare
@@ -81,7 +81,7 @@ def compare_command(
     Without a name: all schemes. Given a dump, the conventions that explain it; with --scheme too,
     whether it follows that one; given two dumps, whether they are the same.
     """
-    ready_to_draw(plot)
+    ready_to_write(output, out, plot)
     dumps = [argument for argument in schemes or () if _is_dump(argument)]
     flags = {
         "sentence": ("--sentence", sentence),

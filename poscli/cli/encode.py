@@ -23,7 +23,7 @@ from poscli.cli.options import (
     complete_from,
     list_of,
 )
-from poscli.cli.output import ready_to_draw, show
+from poscli.cli.output import ready_to_write, show
 from poscli.config import parse_number, parse_scheme, resolve
 from poscli.errors import PoscliError
 from poscli.experiments.encode import EncodeConfig, encode
@@ -84,7 +84,7 @@ def encode_command(
     out: Out = None,
 ) -> int:
     """Print the numbers of one scheme, and what it makes of a sentence or of data."""
-    ready_to_draw(plot)
+    ready_to_write(output, out, plot)
     flags = {
         "sentence": ("SENTENCE", sentence),
         "scheme": ("--scheme", parse_scheme(scheme) if scheme is not None else None),

@@ -20,7 +20,7 @@ from poscli.cli.options import (
     list_of,
     parse_schemes,
 )
-from poscli.cli.output import ready_to_draw, show
+from poscli.cli.output import ready_to_write, show
 from poscli.config import parse_number, resolve
 from poscli.errors import PoscliError
 from poscli.experiments.extrapolate import ExtrapolateConfig, extrapolate
@@ -105,8 +105,10 @@ def extrapolate_command(
 
         if model is not None:
             raise PoscliError("--train trains a model of its own; --model has no use with it")
+        if to is not None:
+            raise PoscliError("--to says how far a --model is looked at; --train takes --lengths")
         settings = resolve(TrainConfig, config, assignments or (), flags)
-        ready_to_draw(plot)
+        ready_to_write(output, out, plot)
         return show(train_and_extrapolate(settings, watched), output, out, plot)
     if plot is not None:
         raise PoscliError("--plot draws what --train measures; give --train as well")

@@ -10,6 +10,8 @@ from poscli.errors import PoscliError
 from poscli.files import write_whole
 from poscli.report import Report
 
+_TEXTS = ("", "txt", "text", "log", "md", "out")
+
 
 class Format(StrEnum):
     """How a result is written."""
@@ -20,12 +22,29 @@ class Format(StrEnum):
     NPY = "npy"
 
 
-def ready_to_draw(plot: Path | None) -> None:
-    """Refuse a figure that cannot be drawn before the work that it would show."""
+def ready_to_write(output: Format | None, out: Path | None, plot: Path | None) -> None:
+    """Refuse files that cannot be written before the work that they would hold."""
+    for path in (out, plot):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise PoscliError(f"{path}: there is no folder {path.parent}")
+    if output is None:
+        _format_of(out)
     if plot is not None:
         from poscli.render.figures import check_drawable
 
         check_drawable(plot)
+
+
+def _format_of(out: Path | None) -> Format:
+    """Return the format that a file's name asks for; PoscliError where it asks for another."""
+    suffix = "" if out is None else out.suffix.removeprefix(".").lower()
+    if suffix in set(Format):
+        return Format(suffix)
+    if suffix not in _TEXTS:
+        raise PoscliError(
+            f"{out}: {', '.join(Format)} are written, not .{suffix}; name one with --format"
+        )
+    return Format.TABLE
 
 
 def show(report: Report, output: Format | None, out: Path | None, plot: Path | None = None) -> int:
@@ -33,9 +52,7 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
     from poscli.render.data import to_csv, to_json, to_npy
     from poscli.render.table import render, to_text
 
-    if output is None:
-        suffix = "" if out is None else out.suffix.removeprefix(".").lower()
-        output = Format(suffix) if suffix in set(Format) else Format.TABLE
+    output = output or _format_of(out)
     writers = {
         Format.JSON: to_json,
         Format.CSV: to_csv,
@@ -56,6 +73,6 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
     if plot is not None:
         from poscli.render.figures import draw
 
-        write_whole(plot, draw(report.figures, plot.suffix))
+        write_whole(plot, draw(report.figures, plot.suffix.lower()))
         typer.echo(f"wrote {plot}", err=True)
     return 0 if report.passed else 1

@@ -22,7 +22,7 @@ from poscli.cli.options import (
     list_of,
     parse_schemes,
 )
-from poscli.cli.output import ready_to_draw, show
+from poscli.cli.output import ready_to_write, show
 from poscli.config import parse_number, resolve
 from poscli.experiments.permute_test import PermuteTestConfig, permute_test
 
@@ -70,7 +70,7 @@ def permute_test_command(
     out: Out = None,
 ) -> int:
     """Prove in numbers what attention sees of the order of its tokens."""
-    ready_to_draw(plot)
+    ready_to_write(output, out, plot)
     bench = bench_of(model, layer, scheme)
     flags = {
         "sentence": ("SENTENCE", sentence),

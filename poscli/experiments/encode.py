@@ -123,7 +123,7 @@ def encode(config: EncodeConfig) -> Report:
     if (mask := mask_of(config.mask, config.ids, config.pad)) is not None:
         grids = [*rows_by_family(mask, config.pad), *grids]
     if config.precision is not None:
-        grids += precision_grids(scheme, positions, width, config.precision)
+        grids = precision_grids(scheme, positions, width, config.precision)
     lines = []
     if config.explain:
         if scheme.size(len(positions), width, heads) > _MOST_STEPS:

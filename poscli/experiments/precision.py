@@ -33,7 +33,7 @@ def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str
     want = np.concatenate(cos_sin(positions, exact), axis=1)
 
     def to(values: Array) -> Array:
-        return rounded(np.asarray(values, np.float64), precision).astype(np.float64)
+        return _as_stored(values, precision)
 
     def keep(values: Array) -> Array:
         return values
@@ -49,8 +49,9 @@ def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str
     plain = np.multiply.outer(positions.astype(np.float64), frequencies)
     for _, on_positions, on_frequencies, on_angles, on_table in stages:
         numbers = on_positions(positions.astype(np.float64))
-        angle = on_angles(np.multiply.outer(numbers, on_frequencies(frequencies)))
-        table = on_table(np.concatenate([np.cos(angle), np.sin(angle)], axis=1))
+        with np.errstate(invalid="ignore"):
+            angle = on_angles(np.multiply.outer(numbers, on_frequencies(frequencies)))
+            table = on_table(np.concatenate([np.cos(angle), np.sin(angle)], axis=1))
         off = np.abs(table - want).max(axis=0).reshape(2, -1).max(axis=1).tolist()
         rows.append([*_largest(np.abs(angle - plain)), *off, *_distinct(table, positions)])
     return Grid(
@@ -108,6 +109,14 @@ def precision_grids(scheme: Scheme, positions: Array, width: int, precision: str
     return grids
 
 
+def _as_stored(values: Array, precision: str) -> Array:
+    """Round as an implementation does that stores in the format: what is too large is infinite."""
+    if precision == "bfloat16":
+        return rounded(values, precision).astype(np.float64)
+    with np.errstate(over="ignore"):
+        return np.asarray(values, precision).astype(np.float64)
+
+
 def _largest(error: Array) -> tuple[float, int]:
     """Return the largest entry of errors (n, pairs), and the pair it belongs to."""
     by_pair = error.max(axis=0)
@@ -116,6 +125,7 @@ def _largest(error: Array) -> tuple[float, int]:
 
 def _distinct(table: Array, positions: Array) -> tuple[int, str]:
     """Return how many rows differ, and the first two neighbouring positions whose rows do not."""
+    table = np.nan_to_num(table, nan=np.inf)
     distinct = len(np.unique(table, axis=0))
     equal = np.flatnonzero((table[1:] == table[:-1]).all(axis=1))
     pair = f"{positions[equal[0]]} and {positions[equal[0] + 1]}" if equal.size else "none"

@@ -78,6 +78,21 @@ class TrainConfig(Recipe):
         """The lengths to examine, shortest first."""
         return sorted(set(self.lengths or [m * self.length for m in _MULTIPLES]))
 
+    def rescalings_of(self, trained: Scheme) -> list[Scheme]:
+        """Return what takes the place of a trained rope: with its base, pairing and direction."""
+        if trained.name != "rope":
+            return []
+        return [
+            scheme.model_copy(
+                update={
+                    key: getattr(trained, key)
+                    for key in trained.model_fields_set - {"name"} - scheme.model_fields_set
+                    if key in type(scheme).model_fields
+                }
+            )
+            for scheme in self.rescalings
+        ]
+
     def runs(self) -> list[Run]:
         """Return every run, scheme by scheme and seed by seed."""
         recipe = Recipe(**{key: getattr(self, key) for key in Recipe.model_fields})
@@ -88,7 +103,7 @@ class TrainConfig(Recipe):
                 self.task,
                 recipe,
                 tuple(self.measured),
-                tuple(self.rescalings) if scheme.name == "rope" else (),
+                tuple(self.rescalings_of(scheme)),
                 tuple(s for s in self.schemes if s is not scheme) if self.swap else (),
             )
             for scheme in self.schemes
@@ -162,7 +177,7 @@ class _Found:
             for trained in config.schemes
             for used in [
                 trained.label(),
-                *map(rescaled, config.rescalings if trained.name == "rope" else []),
+                *map(rescaled, config.rescalings_of(trained)),
             ]
         ]
 

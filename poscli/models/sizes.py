@@ -23,6 +23,7 @@ LAYERS = (
     "encoder_layers",
     "decoder_layers",
 )
+_WIDEST = 2**16
 HEAD_WIDTHS = ("head_dim", "d_kv", "d_head")
 
 
@@ -99,6 +100,10 @@ def _shared(fields: Fields, name: str) -> int:
         raise fields.error(
             width_key, f"{width} does not divide by {heads_key} {count}, and head_dim is not given"
         )
+    if width // count > _WIDEST:
+        raise fields.error(
+            width_key, f"{width} / {heads_key} {count} is a head wider than {_WIDEST:,}"
+        )
     fields.trace(name, width // count, f"{fields.path}{width_key} / {fields.path}{heads_key}")
     return width // count
 
@@ -111,6 +116,6 @@ def _required(fields: Fields, name: str, keys: Sequence[str]) -> int:
 
 
 def _recorded(fields: Fields, name: str, key: str) -> int:
-    value = fields.whole(key, most=2**24)
+    value = fields.whole(key, most=_WIDEST if name.startswith("width of") else 2**24)
     fields.record(name, value, key)
     return value

@@ -79,6 +79,15 @@ _MINISTRAL3 = {
     "mscale": 1.0,
     "mscale_all_dim": 1.0,
 }
+_MISTRAL4 = {
+    "rope_type": "yarn",
+    "factor": 128.0,
+    "original_max_position_embeddings": 8192,
+    "beta_fast": 32.0,
+    "beta_slow": 1.0,
+    "mscale": 1.0,
+    "mscale_all_dim": 1.0,
+}
 _GPT_OSS = {
     "rope_type": "yarn",
     "factor": 32.0,
@@ -129,10 +138,13 @@ _ROTATING: dict[str, Family] = {
         head_key="qk_rope_head_dim",
         head_dim=64,
         sliced=True,
+        # Its partial_rotary_factor is the share of the slice in a head, not of what turns in it.
+        part_is_fixed=True,
+        built_in=_MISTRAL4,
         note="queries are multiplied by 1 + llama_4_scaling_beta ln(1 + floor(p / L))",
     ),
     "gpt_neox": Rotating(
-        base_keys=("rope_theta", "rotary_emb_base"),
+        base_keys=("rotary_emb_base",),
         part=0.25,
         part_keys=("partial_rotary_factor", "rotary_pct"),
     ),

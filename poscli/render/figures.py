@@ -28,7 +28,7 @@ _STYLE: dict[Any, Any] = {
 
 def check_drawable(path: Path) -> None:
     """Raise PoscliError where no figure can be drawn to such a file."""
-    if path.suffix not in _SUFFIXES:
+    if path.suffix.lower() not in _SUFFIXES:
         raise PoscliError(f"{path}: a figure is written as {', '.join(_SUFFIXES)}")
     try:
         import matplotlib  # noqa: F401

@@ -5,10 +5,19 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+)
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from threading import current_thread, main_thread
+from typing import Any
 
 from poscli.errors import PoscliError
 from poscli.files import write_whole
@@ -30,6 +39,8 @@ def run_all(
     With a cache folder, what is found there is not run again, and what is finished is put there
     at once, so that a grid that was stopped goes on where it was.
     """
+    if cache is not None:
+        _make(cache)
     found: dict[int, Outcome] = {}
     with watch(sum(run.recipe.steps for run in runs), "training") as advance:
         futures = {}
@@ -42,10 +53,20 @@ def run_all(
                 advance(run.recipe.steps, run.label())
         for future in as_completed(futures):
             i = futures[future]
-            found[i] = future.result()
+            found[i] = _result(future, len(found), len(runs))
             _keep(cache, runs[i], found[i])
             advance(runs[i].recipe.steps, runs[i].label())
     return [found[i] for i in range(len(runs))]
+
+
+def _result(future: Future[Outcome], done: int, of: int) -> Outcome:
+    try:
+        return future.result()
+    except (BrokenExecutor, CancelledError):
+        raise PoscliError(
+            f"what trained the models is gone, with {done} of {of} runs finished; run it again, "
+            "with --cache to go on from there"
+        ) from None
 
 
 @contextmanager
@@ -116,17 +137,26 @@ def _read(cache: Path | None, run: Run) -> Outcome | None:
     if cache is None:
         return None
     try:
-        return Outcome.from_json(json.loads(_file(cache, run).read_text())["outcome"])
+        kept = json.loads(_file(cache, run).read_text())
+        return Outcome.from_json(kept["outcome"]) if kept["sha256"] == _digest(kept) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _digest(kept: dict[str, Any]) -> str:
+    return sha256(json.dumps(kept["outcome"], sort_keys=True).encode()).hexdigest()
+
+
+def _make(cache: Path) -> None:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PoscliError(f"{cache}: cannot hold finished runs: {error.strerror}") from None
 
 
 def _keep(cache: Path | None, run: Run, outcome: Outcome) -> None:
     if cache is None:
         return
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PoscliError(f"{cache}: cannot hold finished runs: {error.strerror}") from None
-    kept = {"run": run.resolved(), "outcome": outcome.to_json()}
+    kept: dict[str, Any] = {"run": run.resolved(), "outcome": outcome.to_json()}
+    kept["sha256"] = _digest(kept)
     write_whole(_file(cache, run), (json.dumps(kept, indent=1) + "\n").encode())

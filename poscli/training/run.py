@@ -158,8 +158,14 @@ def rescaled(scheme: Scheme) -> str:
 
 
 def train(run: Run) -> Outcome:
-    """Train a model and examine it at every length."""
+    """Train a model and examine it at every length; PoscliError where training diverged."""
     run.check()
+    # What overflows is found below, and said once.
+    with np.errstate(all="ignore"):
+        return _trained(run)
+
+
+def _trained(run: Run) -> Outcome:
     recipe, scheme = run.recipe, run.held(run.scheme)
     size = Size(run.task.symbols, recipe.dim, recipe.heads, recipe.layers)
     start = scheme.learnable(recipe.dim, recipe.heads)
@@ -174,6 +180,8 @@ def train(run: Run) -> Outcome:
         for name, view in gradient.learned().items():
             np.maximum(reached[name], np.abs(view), out=reached[name])
         adam.step(weights.flat, gradient.flat, rate_at(step, recipe.steps, recipe.rate))
+        if not (np.isfinite(loss) and np.isfinite(weights.flat).all()):
+            raise _diverged(run, f"the loss is no number after step {step + 1}")
     own = scheme.with_learned(weights.learned()) if start else scheme
     return Outcome(
         _examined(run, size, weights, own),
@@ -209,17 +217,26 @@ def _figures(
         return None
     placed = run.placed(scheme, length)
     return {
-        name: run.task.score(data, _answers(size, weights, placed, data))
+        name: run.task.score(data, _answers(run, size, weights, placed, data))
         for name, data in run.task.exams(length).items()
     }
 
 
-def _answers(size: Size, weights: Parameters, placed: Placed, data: Data) -> Array:
+def _answers(run: Run, size: Size, weights: Parameters, placed: Placed, data: Data) -> Array:
     """Return the logits of a whole exam, a few sequences at a time."""
     scored, length = data.targets.shape[1], data.tokens.shape[1]
     few = max(1, _MOST_SCORES // (size.heads * length * length))
     parts = [data.tokens[i : i + few] for i in range(0, len(data), few)]
-    return np.concatenate([logits(size, weights, placed, part, scored) for part in parts])
+    found = np.concatenate([logits(size, weights, placed, part, scored) for part in parts])
+    if not np.isfinite(found).all():
+        raise _diverged(run, f"its answers at length {length} are no numbers")
+    return found
+
+
+def _diverged(run: Run, how: str) -> PoscliError:
+    return PoscliError(
+        f"{run.label()}: the training diverged: {how}; lower rate, {run.recipe.rate}"
+    )
 
 
 def _moved(before: Array, after: Array, reached: Array) -> Moved:
