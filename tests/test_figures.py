@@ -8,8 +8,9 @@ import pytest
 from conftest import refused, run
 from numpy.testing import assert_array_equal
 
+from poscli import SCHEMES, compare
 from poscli.render.figures import draw, draw_curves, draw_heatmap
-from poscli.report import Curve, Heatmap, LengthCurves
+from poscli.report import Curve, Curves, Heatmap, LengthCurves
 
 FIGURE = LengthCurves(
     "A task",
@@ -107,3 +108,10 @@ def test_every_command_draws(tmp_path: Path, args: list[str], words: list[str]) 
 def test_what_cannot_be_drawn_is_refused_before_the_work(tmp_path: Path) -> None:
     for command in (["encode"], ["compare"], ["permute-test", "a b"]):
         assert "a figure is written as .png, .svg, .pdf" in refused(*command, "--plot", "x.gif")
+
+
+def test_compare_draws_no_more_curves_than_can_be_told_apart() -> None:
+    report = compare(length=6)
+    counts = [len(figure.curves) for figure in report.figures if isinstance(figure, Curves)]
+    assert sum(counts) == len(SCHEMES)
+    assert max(counts) <= 8

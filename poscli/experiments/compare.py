@@ -16,6 +16,7 @@ from poscli.report import (
     Check,
     Curve,
     Curves,
+    Figure,
     Grid,
     Report,
     Section,
@@ -28,6 +29,8 @@ from poscli.schemes import AnyScheme, every_scheme
 from poscli.schemes.base import Scheme
 from poscli.schemes.nope import NoPE
 from poscli.words import embed, split
+
+_MOST_CURVES = 8
 
 
 class CompareConfig(Toy):
@@ -92,12 +95,15 @@ def compare(config: CompareConfig) -> Report:
             *_precision(config, positions),
         ],
         result=result,
-        figures=[_score_by_distance(config, model, positions)],
+        figures=_scores_by_distance(config, model, positions),
     )
 
 
-def _score_by_distance(config: CompareConfig, model: Model, positions: Array) -> Curves:
-    """Return, per scheme, the mean score of one word with itself at each distance back."""
+def _scores_by_distance(config: CompareConfig, model: Model, positions: Array) -> list[Figure]:
+    """Return, per scheme, the mean score of one word with itself at each distance back.
+
+    No figure holds more curves than can be told apart.
+    """
     distances = list(range(len(positions)))
     curves = []
     for scheme in config.schemes:
@@ -105,7 +111,10 @@ def _score_by_distance(config: CompareConfig, model: Model, positions: Array) ->
         means = [float(np.mean(np.diagonal(scores, -k))) for k in distances]
         curves.append(Curve(scheme.label(), distances, means))
     title = f"Score of '{config.word}' with itself, first head"
-    return Curves(title, "distance back, in positions", "score", curves)
+    return [
+        Curves(title, "distance back, in positions", "score", curves[i : i + _MOST_CURVES])
+        for i in range(0, len(curves), _MOST_CURVES)
+    ]
 
 
 def _scores_of_one_word(

@@ -88,7 +88,7 @@ def draw_curves(axes: Any, figure: Curves) -> None:
         _mark_lengths(axes, figure)
     _label(axes, figure)
     if len(figure.curves) > 1:
-        place = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.14)}
+        place = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.18)}
         axes.legend(frameon=False, fontsize=8, ncols=3, **place)
 
 
