@@ -417,3 +417,19 @@ def test_a_formula_that_explains_leaves_no_room_for_a_table_that_could_hold_anyt
     said = run("compare", save("a.npy", bias))
     assert said.status == 0
     assert "window" not in said.out
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-2])
+def test_of_numbers_with_noise_the_convention_beneath_is_named_as_the_nearest(
+    save: Save, noise: float
+) -> None:
+    q = heads(16, 64)
+    turned = scheme("rope", pairing="half", base=500000.0).rotate(q, np.arange(16))
+    turned = turned + noise * np.random.default_rng(1).standard_normal(q.shape)
+    file = save("a.npz", q=q, q_rot=turned)
+    found = first(file)
+    assert found["convention"] == "rope:base=500000,pairing=half"
+    assert not found["explains"]
+    assert not found["passed"]
+    said = run("compare", file, "--scheme", "rope:pairing=adjacent").out
+    assert "comes nearer: rope:base=500000,pairing=half" in said

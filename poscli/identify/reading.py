@@ -18,7 +18,7 @@ from poscli.identify.frequencies import frequencies_by, from_frequencies
 from poscli.identify.one_part import from_one_part, one_part_of
 from poscli.identify.rotation import from_rotation, from_scales, rotation_of
 from poscli.identify.table import from_addition, from_table, table_of
-from poscli.schemes import Scheme
+from poscli.schemes import PRESETS, SCHEMES, Scheme
 
 _POSITIONS = ("positions", "position_ids", "position", "relative_position")
 _KEY_POSITIONS = ("key_positions",)
@@ -26,6 +26,7 @@ _QUERY_POSITIONS = ("query_positions",)
 _AFTER = ("_out", "_after", "_rot", "_rotated", "_embed")
 _BEFORE = ("", "_before", "_in")
 _PAIRS = (("before", "after"), ("x", "out"), ("x", "y"), ("input", "output"))
+
 
 Explain = Callable[[Evidence], list[Finding]]
 
@@ -93,7 +94,18 @@ def conclude(evidence: Evidence) -> Conclusion:
             findings += explain(sampled(evidence))
         if evidence.kind != "1 axis" and any(f.explains for f in findings):
             break
+    if evidence.kind == "before and after" and not any(f.explains for f in findings):
+        for scheme in _usual():
+            findings += held_by(sampled(evidence), scheme)
     return Conclusion(evidence, ranked(findings))
+
+
+def _usual() -> list[Scheme]:
+    """Return the RoPEs of libraries and models: numbers with noise come near one, if to any."""
+    plain = [{"name": "rope", "pairing": pairing} for pairing in ("adjacent", "half")]
+    named = [p for p in PRESETS.values() if str(p["name"]).startswith("rope")]
+    every = [SCHEMES[str(p["name"])].model_validate(p) for p in (*plain, *named)]
+    return [s for s in every if s.axes == 1]
 
 
 def held_by(evidence: Evidence, scheme: Scheme) -> list[Finding]:
