@@ -22,13 +22,19 @@ def rounded(values: Array, precision: str) -> Array:
     Raises PoscliError for a number past the largest of the format.
     bfloat16 has no NumPy type: its values come back in a float32 array, which holds them exactly.
     """
+    result = stored(values, precision)
+    overflown = precision != "bfloat16" and np.isinf(result).any() and not np.isinf(values).any()
+    if overflown:
+        largest = values.flat[np.argmax(np.abs(values))]
+        raise PoscliError(f"{largest:g} is too large for {precision}")
+    return result
+
+
+def stored(values: Array, precision: str) -> Array:
+    """Round as rounded does, but as where the format stores it: what is too large is infinite."""
     if precision != "bfloat16":
         with np.errstate(over="ignore"):
-            result = np.asarray(values, precision)
-        if np.isinf(result).any() and not np.isinf(values).any():
-            largest = values.flat[np.argmax(np.abs(values))]
-            raise PoscliError(f"{largest:g} is too large for {precision}")
-        return result
+            return np.asarray(values, precision)
     _, exponent = np.frexp(values)
     unit = np.maximum(exponent, _SMALLEST_EXPONENT) - 8
     return np.asarray(np.ldexp(np.rint(np.ldexp(values, -unit)), unit), np.float32)

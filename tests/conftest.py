@@ -1,5 +1,6 @@
 """Running the command line, and reading the values that public libraries returned."""
 
+import io
 import json
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from poscli.cli import app
 from poscli.schemes import SCHEMES, Scheme
 
 ROOT = Path(__file__).parent.parent
+Write = Callable[..., str]
+"""What the fixture write gives: content, and a name if another, to the name of a file."""
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -47,6 +50,18 @@ def run_apart(*args: str, **options: Any) -> Result:
 def run_json(*args: str) -> Any:
     """Run a command and return its JSON."""
     return json.loads(run(*args, "--format", "json").out)
+
+
+def cells(*args: str) -> Any:
+    """Return the numbers that encode prints."""
+    return np.array(run_json("encode", *args)["result"]["cells"], np.float64)
+
+
+def npy_file(write: Write, array: np.ndarray) -> str:
+    """Write an array as data.npy and return the file's name."""
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return write(stream.getvalue(), "data.npy")
 
 
 def refused(*args: str) -> str:

@@ -5,31 +5,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import refused, run, run_json
+from conftest import Write, cells, npy_file, refused, run, run_json
 from numpy.testing import assert_allclose, assert_array_equal
 
 from poscli import Model, NoPE, Verdict, permute_test
 from poscli.attention import softmax
 
-Write = Callable[..., str]
 ATOL = 5.1e-11
-
-
-def cells(*args: str) -> Any:
-    return np.array(run_json("encode", *args)["result"]["cells"], np.float64)
-
-
-def npy_file(write: Write, array: np.ndarray) -> str:
-    import io
-
-    stream = io.BytesIO()
-    np.save(stream, array)
-    return write(stream.getvalue(), "data.npy")
 
 
 def test_b01_an_odd_width() -> None:

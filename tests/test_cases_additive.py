@@ -1,28 +1,13 @@
 """Faults from practice with schemes that add to the embeddings, each with its answer and its id."""
 
-import io
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
-from conftest import refused, run, run_json
+from conftest import Write, cells, npy_file, refused, run, run_json
 from numpy.testing import assert_allclose, assert_array_equal
 
 from poscli.padding import attention_mask, pads_counted, pads_skipped
 
-Write = Callable[..., str]
 ATOL = 5.1e-11
-
-
-def cells(*args: str) -> Any:
-    return np.array(run_json("encode", *args)["result"]["cells"], np.float64)
-
-
-def npy_file(write: Write, array: np.ndarray) -> str:
-    stream = io.BytesIO()
-    np.save(stream, array)
-    return write(stream.getvalue(), "data.npy")
 
 
 def test_b03_alternating_or_block_order() -> None:

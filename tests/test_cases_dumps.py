@@ -1,19 +1,16 @@
 """Faults reported in practice, by their id: layouts, and arrays that come as files."""
 
 import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import refused, run, run_json
+from conftest import Write, refused, run, run_json
 from numpy.testing import assert_array_equal
 
 from poscli import Rope, Sinusoidal
 from poscli.schemes.nope import NoPE
-
-Write = Callable[..., str]
 
 
 def npy(array: Any) -> bytes:

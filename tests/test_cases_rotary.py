@@ -1,11 +1,10 @@
 """Faults with rotary schemes from practice, each with its right answer and its id."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import refused, run, run_json
+from conftest import Write, cells, refused, run, run_json
 from numpy.testing import assert_allclose, assert_array_equal
 
 from poscli.arrays import rounded
@@ -15,11 +14,6 @@ from poscli.schemes.longrope import LongRope
 from poscli.schemes.rope import Rope
 
 ATOL = 5.1e-11
-Write = Callable[..., str]
-
-
-def cells(*args: str) -> Any:
-    return np.array(run_json("encode", *args)["result"]["cells"], np.float64)
 
 
 def turned(*args: str) -> Any:

@@ -1,13 +1,9 @@
 """From file, --set and flags to one config; every refusal is one line that names the place."""
 
-from collections.abc import Callable
-
 import pytest
-from conftest import refused, run, run_json
+from conftest import Write, refused, run, run_json
 
 from poscli import Rope
-
-Write = Callable[..., str]
 
 
 @pytest.mark.parametrize(

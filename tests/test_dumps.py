@@ -4,20 +4,18 @@ import io
 import pickle
 import struct
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import refused
+from conftest import Write, refused
 from numpy.testing import assert_array_equal
 
 from poscli.errors import PoscliError
 from poscli.files import LARGEST_FILE
 from poscli.identify.dumps import Stored, is_dump, read_dump
 
-Write = Callable[..., str]
 ROWS = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
 

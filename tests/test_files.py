@@ -2,19 +2,16 @@
 
 import io
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import refused, run
+from conftest import Write, refused, run
 from numpy.testing import assert_array_equal
 
 from poscli.errors import PoscliError
 from poscli.files import load_array, write_whole
-
-Write = Callable[..., str]
 
 
 def npy(array: Any) -> bytes:

@@ -4,17 +4,14 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import refused, run, run_json
+from conftest import Write, refused, run, run_json
 
 from poscli import Verdict, permute_test
 from poscli.arrays import rounded
-
-Write = Callable[..., str]
 
 
 def shell(command: str) -> subprocess.CompletedProcess[bytes]:

@@ -2,18 +2,16 @@
 
 import struct
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import refused
+from conftest import Write, refused
 from numpy.testing import assert_array_equal
 from safetensors.numpy import save
 
 from poscli.identify.dumps import read_dump
 
-Write = Callable[..., str]
 ROWS = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
 

@@ -20,11 +20,12 @@ from poscli.cli.options import (
     Seed,
     bench_of,
     complete_scheme,
-    list_of,
+    listed,
+    number,
     parse_schemes,
 )
 from poscli.cli.output import ready_to_write, show
-from poscli.config import parse_number, parse_scheme, resolve
+from poscli.config import parse_scheme, resolve
 from poscli.errors import PoscliError
 from poscli.experiments.compare import CompareConfig, compare
 from poscli.experiments.identify import IdentifyConfig, identify
@@ -85,14 +86,14 @@ def compare_command(
     dumps = [argument for argument in schemes or () if _is_dump(argument)]
     flags = {
         "sentence": ("--sentence", sentence),
-        "length": ("--len", parse_number(length, "--len")),
-        "dim": ("--dim", parse_number(dim, "--dim")),
-        "heads": ("--heads", parse_number(heads, "--heads")),
+        "length": number("--len", length),
+        "dim": number("--dim", dim),
+        "heads": number("--heads", heads),
         "mask": ("--causal", "causal" if causal else None),
         "word": ("--word", word),
         "precision": ("--precision", precision),
-        "places": ("--places", list_of(places, "--places")),
-        "seed": ("--seed", parse_number(seed, "--seed")),
+        "places": listed("--places", places),
+        "seed": number("--seed", seed),
     }
     if dumps:
         if len(dumps) < len(schemes or ()):

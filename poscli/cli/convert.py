@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from poscli.cli.options import Assignments, Config, FormatOption, Out
+from poscli.cli.options import Assignments, Config, FormatOption, Out, number
 from poscli.cli.output import show
-from poscli.config import parse_number, resolve
+from poscli.config import resolve
 from poscli.experiments.convert import ConvertConfig, convert, parse_convention
 
 
@@ -50,11 +50,11 @@ def convert_command(
     flags = {
         "source": ("--from", None if source is None else parse_convention(source)),
         "target": ("--to", None if target is None else parse_convention(target)),
-        "dim": ("--dim", parse_number(dim, "--dim")),
-        "heads": ("--heads", parse_number(heads, "--heads")),
-        "kv_heads": ("--kv-heads", parse_number(kv_heads, "--kv-heads")),
-        "rope_dim": ("--rope-dim", parse_number(rope_dim, "--rope-dim")),
-        "axis": ("--axis", parse_number(axis, "--axis")),
+        "dim": number("--dim", dim),
+        "heads": number("--heads", heads),
+        "kv_heads": number("--kv-heads", kv_heads),
+        "rope_dim": number("--rope-dim", rope_dim),
+        "axis": number("--axis", axis),
         "array": ("--array", array),
         "input": ("FILE", file),
     }

@@ -6,6 +6,7 @@ import typer
 
 from poscli.arrays import PRECISIONS
 from poscli.cli.options import (
+    SCHEME_HELP,
     Assignments,
     Config,
     Dim,
@@ -16,23 +17,33 @@ from poscli.cli.options import (
     Out,
     Plot,
     Precision,
-    PresetOption,
-    SchemeOption,
     Seed,
     bench_of,
     complete_from,
-    list_of,
+    complete_scheme,
+    listed,
+    number,
 )
 from poscli.cli.output import ready_to_write, show
-from poscli.config import parse_number, parse_scheme, resolve
+from poscli.config import parse_scheme, resolve
 from poscli.errors import PoscliError
 from poscli.experiments.encode import EncodeConfig, encode
+from poscli.schemes import PRESETS
 
 
 def encode_command(
     sentence: Annotated[str | None, typer.Argument(help="Words to encode as well.")] = None,
-    scheme: SchemeOption = None,
-    preset: PresetOption = None,
+    scheme: Annotated[
+        str | None, typer.Option("--scheme", help=SCHEME_HELP, autocompletion=complete_scheme)
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            help="What a library or model does, as in whisper; see poscli schemes.",
+            autocompletion=complete_from(PRESETS),
+        ),
+    ] = None,
     model: ModelFile = None,
     layer: Layer = None,
     length: Annotated[
@@ -88,22 +99,22 @@ def encode_command(
     flags = {
         "sentence": ("SENTENCE", sentence),
         "scheme": ("--scheme", parse_scheme(scheme) if scheme is not None else None),
-        "length": ("--len", parse_number(length, "--len")),
-        "dim": ("--dim", parse_number(dim, "--dim")),
+        "length": number("--len", length),
+        "dim": number("--dim", dim),
         "scheme.preset": ("--preset", preset),
-        "scheme.base": ("--base", parse_number(base, "--base")),
-        "offset": ("--offset", parse_number(offset, "--offset")),
+        "scheme.base": number("--base", base),
+        "offset": number("--offset", offset),
         "positions": ("--positions", positions),
-        "heads": ("--heads", parse_number(heads, "--heads")),
-        "grid": ("--grid", list_of(grid, "--grid")),
-        "mask": ("--mask", list_of(mask, "--mask")),
-        "ids": ("--ids", list_of(ids, "--ids")),
-        "pad": ("--pad", parse_number(pad, "--pad")),
+        "heads": number("--heads", heads),
+        "grid": listed("--grid", grid),
+        "mask": listed("--mask", mask),
+        "ids": listed("--ids", ids),
+        "pad": number("--pad", pad),
         "precision": ("--precision", precision),
-        "vector": ("--vector", list_of(vector, "--vector")),
+        "vector": listed("--vector", vector),
         "input": ("--input", data),
         "dtype": ("--dtype", dtype),
-        "seed": ("--seed", parse_number(seed, "--seed")),
+        "seed": number("--seed", seed),
         "explain": ("--explain", explain or None),
     }
     bench = bench_of(model, layer, [scheme, f"preset {preset}" if preset else None])

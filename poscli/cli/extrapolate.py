@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from poscli.cli.options import (
+    SCHEME_HELP,
     Assignments,
     Config,
     Dim,
@@ -15,9 +16,10 @@ from poscli.cli.options import (
     ModelFile,
     Out,
     Plot,
-    SchemeList,
     bench_of,
-    list_of,
+    complete_scheme,
+    listed,
+    number,
     parse_schemes,
 )
 from poscli.cli.output import ready_to_write, show
@@ -29,7 +31,9 @@ from poscli.training.tasks import TASKS
 
 
 def extrapolate_command(
-    schemes: SchemeList = None,
+    schemes: Annotated[
+        list[str] | None, typer.Argument(help=SCHEME_HELP, autocompletion=complete_scheme)
+    ] = None,
     model: ModelFile = None,
     layer: Layer = None,
     to: Annotated[
@@ -85,18 +89,18 @@ def extrapolate_command(
     bench = bench_of(model, layer, schemes)
     flags = {
         "schemes": ("SCHEME", bench.beside(parse_schemes(schemes))),
-        "length": ("--len", parse_number(length, "--len")),
-        "lengths": ("--lengths", list_of(lengths, "--lengths")),
-        "dim": ("--dim", parse_number(dim, "--dim")),
-        "heads": ("--heads", parse_number(heads, "--heads")),
+        "length": number("--len", length),
+        "lengths": listed("--lengths", lengths),
+        "dim": number("--dim", dim),
+        "heads": number("--heads", heads),
         "task": ("--task", task),
-        "seeds": ("--seeds", parse_number(seeds, "--seeds")),
-        "steps": ("--steps", parse_number(steps, "--steps")),
-        "layers": ("--layers", parse_number(layers, "--layers")),
+        "seeds": number("--seeds", seeds),
+        "steps": number("--steps", steps),
+        "layers": number("--layers", layers),
         "mask": ("--mask", mask),
         "swap": ("--swap", swap or None),
         "published": ("--published", published or None),
-        "workers": ("--workers", parse_number(workers, "--workers")),
+        "workers": number("--workers", workers),
         "cluster": ("--cluster", cluster),
         "cache": ("--cache", None if cache is None else str(cache.absolute())),
     }

@@ -8,9 +8,9 @@ import typer
 
 from poscli.arrays import PRECISIONS
 from poscli.cli.output import Format
-from poscli.config import parse_list, parse_scheme
+from poscli.config import parse_list, parse_number, parse_scheme
 from poscli.models.bench import Bench, open_bench
-from poscli.schemes import PRESETS, SCHEMES
+from poscli.schemes import SCHEMES
 from poscli.text import visible
 
 
@@ -34,24 +34,6 @@ Plot = Annotated[
     Path | None, typer.Option("--plot", help="Draw it as well: FILE.png, .svg or .pdf.")
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead.")]
-SchemeOption = Annotated[
-    str | None, typer.Option("--scheme", help=SCHEME_HELP, autocompletion=complete_scheme)
-]
-PresetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        help="What a library or model does, as in whisper; see poscli schemes.",
-        autocompletion=complete_from(PRESETS),
-    ),
-]
-SchemeList = Annotated[
-    list[str] | None, typer.Argument(help=SCHEME_HELP, autocompletion=complete_scheme)
-]
-SchemeOptions = Annotated[
-    list[str] | None,
-    typer.Option("--scheme", help=f"{SCHEME_HELP}; repeatable.", autocompletion=complete_scheme),
-]
 Dim = Annotated[str | None, typer.Option("--dim", metavar="INT", help="Width of a token's vector.")]
 Heads = Annotated[str | None, typer.Option("--heads", metavar="INT", help="Attention heads.")]
 Seed = Annotated[
@@ -82,8 +64,14 @@ def parse_schemes(texts: Sequence[str] | None) -> list[dict[str, Any]] | None:
     return [parse_scheme(text) for text in texts] if texts else None
 
 
-def list_of(text: str | None, option: str) -> list[Any] | None:
-    return None if text is None else parse_list(text, option)
+def number(option: str, text: str | None) -> tuple[str, Any]:
+    """Return an option's name, for errors, and the number it was given."""
+    return option, parse_number(text, option)
+
+
+def listed(option: str, text: str | None) -> tuple[str, Any]:
+    """Return an option's name, for errors, and the list it was given."""
+    return option, None if text is None else parse_list(text, option)
 
 
 def bench_of(model: Path | None, layer: str | None, by_hand: Sequence[str | None] | None) -> Bench:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from poscli.cli.options import (
+    SCHEME_HELP,
     Assignments,
     Causal,
     Config,
@@ -15,15 +16,16 @@ from poscli.cli.options import (
     ModelFile,
     Out,
     Plot,
-    SchemeOptions,
     Seed,
     bench_of,
     complete_from,
-    list_of,
+    complete_scheme,
+    listed,
+    number,
     parse_schemes,
 )
 from poscli.cli.output import ready_to_write, show
-from poscli.config import parse_number, resolve
+from poscli.config import resolve
 from poscli.experiments.permute_test import PermuteTestConfig, permute_test
 
 
@@ -35,7 +37,12 @@ def permute_test_command(
     permutation: Annotated[
         str | None, typer.Option("--permutation", help="One re-ordering: old places, as in 1,2,0.")
     ] = None,
-    scheme: SchemeOptions = None,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scheme", help=f"{SCHEME_HELP}; repeatable.", autocompletion=complete_scheme
+        ),
+    ] = None,
     model: ModelFile = None,
     layer: Layer = None,
     file: Annotated[str | None, typer.Option("--file", help="Read the text from a file.")] = None,
@@ -75,16 +82,16 @@ def permute_test_command(
     flags = {
         "sentence": ("SENTENCE", sentence),
         "against": ("--against", against),
-        "permutation": ("--permutation", list_of(permutation, "--permutation")),
+        "permutation": listed("--permutation", permutation),
         "schemes": ("--scheme", bench.beside(parse_schemes(scheme))),
         "file": ("--file", file),
         "unit": ("--unit", unit),
-        "dim": ("--dim", parse_number(dim, "--dim")),
-        "heads": ("--heads", parse_number(heads, "--heads")),
+        "dim": number("--dim", dim),
+        "heads": number("--heads", heads),
         "mask": ("--causal", "causal" if causal else None),
         "dtype": ("--dtype", dtype),
-        "samples": ("--samples", parse_number(samples, "--samples")),
-        "seed": ("--seed", parse_number(seed, "--seed")),
+        "samples": number("--samples", samples),
+        "seed": number("--seed", seed),
     }
     from poscli.render.progress import tracked
 

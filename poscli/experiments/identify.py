@@ -109,8 +109,8 @@ def _concluded(conclusion: Conclusion) -> Section:
         checked = Check(claim, "equal", float("nan"), 0.0, False, verdict, why)
         return Section(f"{title}not identified", checks=[checked], lines=lines)
     best = findings[0]
-    rivals, total = conclusion.rivals, piece.array.values.size
-    total += 0 if piece.other is None or best.kind != "cos and sin" else total
+    rivals = conclusion.rivals
+    total = piece.array.values.size * (2 if best.kind == "cos and sin" else 1)
     if best.want.size < total:
         claim = (
             f"{title}a convention explains {best.want.size:,} of {total:,} numbers, those looked at"

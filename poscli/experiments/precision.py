@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from poscli.arrays import Array, rounded
+from poscli.arrays import Array, rounded, stored
 from poscli.errors import PoscliError
 from poscli.phase import cos_sin
 from poscli.report import Cell, Grid
@@ -33,7 +33,7 @@ def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str
     want = np.concatenate(cos_sin(positions, exact), axis=1)
 
     def to(values: Array) -> Array:
-        return _as_stored(values, precision)
+        return stored(values, precision).astype(np.float64)
 
     def keep(values: Array) -> Array:
         return values
@@ -107,14 +107,6 @@ def precision_grids(scheme: Scheme, positions: Array, width: int, precision: str
     if scheme.place == Rotary.place:
         grids.append(rounded_scores(scheme, positions, width, precision))
     return grids
-
-
-def _as_stored(values: Array, precision: str) -> Array:
-    """Round as an implementation does that stores in the format: what is too large is infinite."""
-    if precision == "bfloat16":
-        return rounded(values, precision).astype(np.float64)
-    with np.errstate(over="ignore"):
-        return np.asarray(values, precision).astype(np.float64)
 
 
 def _largest(error: Array) -> tuple[float, int]:

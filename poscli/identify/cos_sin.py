@@ -44,6 +44,28 @@ class Spread:
     pairing: str
     words: str
 
+    @property
+    def width(self) -> int:
+        """The width of a head of so many pairs."""
+        return 2 * self.pairs
+
+    @property
+    def first(self) -> Array:
+        """The first column of each pair."""
+        return np.array([np.flatnonzero(self.columns == j)[0] for j in range(self.pairs)])
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which of cos and sin a dump holds: its index among both, and what it is called."""
+
+    index: int | slice
+    kind: str
+    words: str = ""
+
+
+BOTH = Part(slice(None), "cos and sin")
+
 
 def from_cos_sin(evidence: Evidence) -> list[Finding]:
     """Explain cos (n, c) and sin (n, c)."""
@@ -66,10 +88,10 @@ def cos_sin_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     at = evidence.positions
     if at is None:
         at = scheme.coordinates(np.arange(len(cos)))
+    both = np.stack([cos, sin])
     found: list[Finding] = []
     for spread in spreads(cos, sin):
-        width = 2 * spread.pairs
-        found += attempt(_held, evidence, cos, sin, spread, scheme, at, width)
+        found += attempt(held, evidence, BOTH, both, spread, scheme, at)
     return found
 
 
@@ -88,14 +110,13 @@ def from_angles(evidence: Evidence) -> list[Finding]:
         return []
     found: list[Finding] = []
     for spread in spreads(values, values):
-        first = np.array([np.flatnonzero(spread.columns == j)[0] for j in range(spread.pairs)])
-        for scheme in _of_angles(values[:, first], at, evidence, spread):
+        for scheme in _of_angles(values[:, spread.first], at, evidence, spread):
             found += attempt(_held_angles, evidence, values, at, scheme, spread)
     return found
 
 
 def _of_angles(angle: Array, at: Array, evidence: Evidence, spread: Spread) -> list[Rotary]:
-    width, bits = 2 * spread.pairs, evidence.array.bits
+    width, bits = spread.width, evidence.array.bits
     conventions = {"pairing": spread.pairing}
     if at.ndim == 2:
         size = at.max(axis=0) + 1
@@ -120,7 +141,7 @@ def _of_angles(angle: Array, at: Array, evidence: Evidence, spread: Spread) -> l
 def _held_angles(
     evidence: Evidence, values: Array, at: Array, scheme: Rotary, spread: Spread
 ) -> Finding:
-    width = 2 * spread.pairs
+    width = spread.width
     scheme.check_width(width, 1)
     scheme.check_positions(at)
     got = angles(scheme.per_pair(at, width), scheme.frequencies(width))[:, spread.columns]
@@ -147,17 +168,15 @@ def spreads(cos: Array, sin: Array) -> list[Spread]:
             (np.tile(i, 2), "half", "doubled by concatenation"),
             (np.repeat(i, 2), "adjacent", "doubled by repetition"),
         ):
-            first = np.array([np.flatnonzero(columns == j)[0] for j in i])
-            same = all(np.array_equal(t, t[:, first][:, columns]) for t in (cos, sin))
-            if same:
-                found.append(Spread(columns, half, pairing, words))
+            spread = Spread(columns, half, pairing, words)
+            if all(np.array_equal(t, t[:, spread.first][:, columns]) for t in (cos, sin)):
+                found.append(spread)
     return found or [Spread(np.arange(count), count, "adjacent", "one column per pair")]
 
 
 def _read(evidence: Evidence, cos: Array, sin: Array, spread: Spread) -> list[Finding]:
     bits, positions = evidence.array.bits, evidence.positions
-    first = np.array([np.flatnonzero(spread.columns == j)[0] for j in range(spread.pairs)])
-    c, s = cos[:, first], sin[:, first]
+    c, s = cos[:, spread.first], sin[:, spread.first]
     sizes = np.hypot(c, s)
     amplitude = float(np.median(sizes))
     if not amplitude or np.abs(sizes / amplitude - 1).max() > 0.05:
@@ -165,7 +184,7 @@ def _read(evidence: Evidence, cos: Array, sin: Array, spread: Spread) -> list[Fi
     slack = (8 * 2.0**-bits + 2 * evidence.array.step) * amplitude
     conventions: dict[str, Any] = {"pairing": spread.pairing}
     phases = np.arctan2(s, c)
-    width = 2 * spread.pairs
+    width = spread.width
     if positions is not None and positions.ndim == 2:
         schemes = axis_schemes(phases, positions, bits, width, conventions)
         at = positions
@@ -188,38 +207,36 @@ def _read(evidence: Evidence, cos: Array, sin: Array, spread: Spread) -> list[Fi
             longest=int(at.max()) + 1,
             conventions=conventions,
         )
+    both = np.stack([cos, sin])
     found: list[Finding] = []
     for scheme in schemes:
-        found += attempt(_held, evidence, cos, sin, spread, scheme, at, width)
+        found += attempt(held, evidence, BOTH, both, spread, scheme, at)
     return found
 
 
-def _held(
-    evidence: Evidence,
-    cos: Array,
-    sin: Array,
-    spread: Spread,
-    scheme: Rotary,
-    at: Array,
-    width: int,
+def held(
+    evidence: Evidence, part: Part, want: Array, spread: Spread, scheme: Rotary, at: Array
 ) -> Finding:
+    """Hold a scheme against want: cos (n, c), sin (n, c), or both (2, n, c), at the positions."""
+    width = spread.width
     scheme.check_width(width, 1)
     scheme.check_positions(at)
     used = scheme.for_length(int(at.max()) + 1)
 
     def table(positions: Array) -> Array:
-        return np.stack([t[:, spread.columns] for t in used.cos_sin(positions, width)])
+        both = np.stack([t[:, spread.columns] for t in used.cos_sin(positions, width)])
+        return np.asarray(both[part.index])
 
     angle = angles(used.per_pair(at, width), used.frequencies(width))[:, spread.columns]
     allowed = rounding_of_angles(angle, evidence.array.bits) * used.amplitude
     return Finding(
         scheme,
-        "cos and sin",
-        np.stack([cos, sin]),
+        part.kind,
+        want,
         table(at),
-        np.stack([allowed] * 2) + evidence.array.step,
+        np.broadcast_to(allowed + evidence.array.step, want.shape),
         encode_command(scheme, positions_option(at), f"--dim {width}"),
-        facts=rotary_facts(used, width, at, spread.words),
+        facts=rotary_facts(used, width, at, f"{part.words}{spread.words}"),
         elsewhere=table(at + len(at)),
     )
 

@@ -6,22 +6,19 @@ again farther on, at every position where the angle is known well enough to coun
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from poscli.arrays import Array
-from poscli.errors import PoscliError
-from poscli.identify.cos_sin import Spread, rotary_facts, spreads
+from poscli.identify.cos_sin import Part, held, spreads
 from poscli.identify.evidence import Evidence
-from poscli.identify.findings import Finding, attempt, encode_command, positions_option
-from poscli.identify.fitting import rounding_of_angles
+from poscli.identify.findings import Finding, attempt
+from poscli.identify.fitting import TURN
 from poscli.identify.frequencies import rope_schemes
-from poscli.phase import angles
 from poscli.schemes import Scheme
 from poscli.schemes.rotary import Rotary
 
-_PARTS = ("cos", "sin")
+_COS, _SIN = (Part(i, f"{name} alone", f"{name} alone, ") for i, name in enumerate(("cos", "sin")))
 _CERTAIN = 0.5
 """How far an angle may be off, in radians, for its turns to be counted."""
 
@@ -36,8 +33,7 @@ def from_one_part(evidence: Evidence) -> list[Finding]:
         return []
     found: list[Finding] = []
     for spread in spreads(values, values):
-        columns = [int(np.flatnonzero(spread.columns == j)[0]) for j in range(spread.pairs)]
-        read = _read(values[:, columns], at, 2.0**-evidence.array.bits + evidence.array.step)
+        read = _read(values[:, spread.first], at, 2.0**-evidence.array.bits + evidence.array.step)
         if read is None:
             return []
         part, amplitude, w, off = read
@@ -46,13 +42,13 @@ def from_one_part(evidence: Evidence) -> list[Finding]:
             for scheme in rope_schemes(
                 turns,
                 off,
-                width=2 * spread.pairs,
+                width=spread.width,
                 amplitude=amplitude,
                 amplitude_off=1e-3,
                 longest=int(at[-1]) + 1,
                 conventions={"pairing": spread.pairing},
             ):
-                found += attempt(_held, evidence, part, spread, scheme)
+                found += attempt(held, evidence, part, values, spread, scheme, at)
     return found
 
 
@@ -61,35 +57,35 @@ def one_part_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     values = evidence.array.values
     if not isinstance(scheme, Rotary) or values.ndim != 2:
         return []
+    at = evidence.positions
+    if at is None:
+        at = scheme.coordinates(np.arange(len(values)))
+    if len(at) != len(values):
+        return []
     found: list[Finding] = []
     for spread in spreads(values, values):
-        for part in _PARTS:
-            found += attempt(_held, evidence, part, spread, scheme)
+        for part in (_COS, _SIN):
+            found += attempt(held, evidence, part, values, spread, scheme, at)
     return found
 
 
-def _read(values: Array, at: Array, step: float) -> tuple[str, float, Array, Array] | None:
+def _read(values: Array, at: Array, step: float) -> tuple[Part, float, Array, Array] | None:
     """Return the part, its amplitude, and each frequency with how far it may be off."""
-    first = values[0]
-    if not np.ptp(first):
-        part, amplitude = (
-            ("cos", float(first[0])) if first[0] else ("sin", _amplitude(values[: _in_a_row(at)]))
-        )
-    else:
+    if np.ptp(values[0]):
         return None
+    level = float(values[0, 0])
+    part, amplitude = (_COS, level) if level else (_SIN, _amplitude(values[: _in_a_row(at)]))
     if amplitude <= 0 or np.abs(values).max() > amplitude * (1 + 1e-3) + step:
         return None
     shares = np.clip(values / amplitude, -1.0, 1.0)
-    inverse = np.arccos if part == "cos" else np.arcsin
+    inverse = np.arccos if part is _COS else np.arcsin
     w = np.abs(inverse(shares[1]))
     off = _error(inverse, shares[1], step)
     for share, n in zip(shares[2:], at[2:].tolist(), strict=True):
         expected, angle = w * n, inverse(share)
-        mirrored = -angle if part == "cos" else np.pi - angle
-        nearest = np.stack(
-            [a + 2 * np.pi * np.round((expected - a) / (2 * np.pi)) for a in (angle, mirrored)]
-        )
-        read = np.where(*_closer(nearest, expected)) / n
+        mirrored = -angle if part is _COS else np.pi - angle
+        one, other = (a + TURN * np.rint((expected - a) / TURN) for a in (angle, mirrored))
+        read = np.where(np.abs(one - expected) <= np.abs(other - expected), one, other) / n
         error = _error(inverse, share, step) / n
         sure = (off * n < _CERTAIN) & (error < off)
         w, off = np.where(sure, read, w), np.where(sure, error, off)
@@ -98,11 +94,6 @@ def _read(values: Array, at: Array, step: float) -> tuple[str, float, Array, Arr
 
 def _in_a_row(at: Array) -> int:
     return int(np.argmax(at != np.arange(len(at)))) or len(at)
-
-
-def _closer(pair: Array, to: Array) -> tuple[Array, Array, Array]:
-    one, other = pair
-    return np.abs(one - to) <= np.abs(other - to), one, other
 
 
 def _amplitude(values: Array) -> float:
@@ -121,30 +112,3 @@ def _error(inverse: Callable[[Array], Array], share: Array, step: float) -> Arra
     """Return how far an angle may be off where its sine or cosine is off by a few steps."""
     near = [np.clip(share + side * 4 * step, -1.0, 1.0) for side in (-1, 1)]
     return np.asarray(np.max([np.abs(inverse(s) - inverse(share)) for s in near], axis=0))
-
-
-def _held(evidence: Evidence, part: str, spread: Spread, scheme: Rotary) -> Finding:
-    values, width = evidence.array.values, 2 * spread.pairs
-    at = evidence.positions
-    at = scheme.coordinates(np.arange(len(values))) if at is None else at
-    if len(at) != len(values):
-        raise PoscliError(f"{len(values)} rows do not fit {len(at)} positions")
-    scheme.check_width(width, 1)
-    scheme.check_positions(at)
-    used = scheme.for_length(int(at.max()) + 1)
-
-    def table(positions: Array) -> Array:
-        return used.cos_sin(positions, width)[_PARTS.index(part)][:, spread.columns]
-
-    angle = angles(used.per_pair(at, width), used.frequencies(width))[:, spread.columns]
-    facts: list[tuple[str, Any]] = rotary_facts(used, width, at, f"{part} alone, {spread.words}")
-    return Finding(
-        scheme,
-        f"{part} alone",
-        values,
-        table(at),
-        rounding_of_angles(angle, evidence.array.bits) * used.amplitude + evidence.array.step,
-        encode_command(scheme, positions_option(at), f"--dim {width}"),
-        facts=facts,
-        elsewhere=table(at + len(at)),
-    )

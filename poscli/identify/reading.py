@@ -87,16 +87,17 @@ def conclude(evidence: Evidence) -> Conclusion:
     if reason:
         return Conclusion(evidence, [], reason)
     findings: list[Finding] = []
+    looked_at = sampled(evidence)
     masked = bool(np.isneginf(evidence.array.values).any())
     for explain in (from_bias,) if masked else KINDS[evidence.kind]:
         # Numbers that are no encoding may overflow under a reading that does not fit them.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            findings += explain(sampled(evidence))
+            findings += explain(looked_at)
         if evidence.kind != "1 axis" and any(f.explains for f in findings):
             break
     if evidence.kind == "before and after" and not any(f.explains for f in findings):
         for scheme in _usual():
-            findings += held_by(sampled(evidence), scheme)
+            findings += rotation_of(looked_at, scheme)
     return Conclusion(evidence, ranked(findings))
 
 
