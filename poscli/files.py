@@ -77,7 +77,8 @@ def parse_npy(where: str, data: bytes) -> Array:
         raise PoscliError(f"{where}: not an array in .npy format")
     dtype, shape, fortran, start = _header(where, data)
     if dtype.hasobject or dtype.names or dtype.kind not in "fiu":
-        raise PoscliError(f"{where}: holds {dtype}; real numbers are read, nothing else")
+        parts = "; save real and imaginary parts side by side" if dtype.kind == "c" else ""
+        raise PoscliError(f"{where}: holds {dtype}; real numbers are read, nothing else{parts}")
     if any(isinstance(n, bool) or n < 0 for n in shape) or len(shape) > MOST_DIMENSIONS:
         raise PoscliError(f"{where}: damaged: its header says the shape is {shape}")
     needed = int(np.prod(shape, dtype=object)) * dtype.itemsize

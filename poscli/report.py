@@ -36,7 +36,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Table:
-    """An array of two or more named, labelled axes: what csv and npy write."""
+    """An array of named, labelled axes: what csv and npy write."""
 
     name: str
     axes: tuple[tuple[str, tuple[str, ...]], ...]
@@ -65,6 +65,8 @@ class Table:
 
     def grids(self) -> list[Grid]:
         """Return one grid per step of the leading axes, for reading."""
+        if len(self.axes) == 1:
+            return [self.grid()]
         (rows, row_labels), (last, columns) = self.axes[-2:]
         leading = self.axes[:-2]
         steps = product(*(range(len(labels)) for _, labels in leading))

@@ -1,5 +1,6 @@
 """compare, given files: what they are identified as, verified against, and compared with."""
 
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import refused, run, run_json
+from numpy.testing import assert_allclose
 
 from poscli.config import parse_scheme
 from poscli.errors import PoscliError
@@ -16,8 +18,9 @@ from poscli.identify.evidence import Evidence
 from poscli.identify.findings import written
 from poscli.identify.fitting import digits, roundest, turns_per_step, whole_number
 from poscli.identify.reading import conclude, evidence_of, held_by
-from poscli.phase import cos_sin, powers
+from poscli.phase import angles, cos_sin, powers
 from poscli.schemes import SCHEMES
+from poscli.schemes.forms import FORMS, in_form
 from poscli.schemes.turns import ladder
 
 Save = Callable[..., str]
@@ -105,7 +108,7 @@ def test_queries_before_and_after(
     found = first(save("a.npz", q=q, q_out=after))
     assert found["convention"] == want.label()
     assert found["passed"] is True
-    assert ("--offset 50" in found["command"]) == (start == 50)
+    assert f"--positions={start}:{start + 32}" in found["command"]
 
 
 @pytest.mark.parametrize(("name", "settings"), ROTARY[:1] + ROTARY[5:12])
@@ -171,12 +174,221 @@ def test_a_mask_is_left_out(save: Save) -> None:
     assert found["residual"] == 0
 
 
-def test_the_command_reproduces_the_dump(save: Save, tmp_path: Path) -> None:
-    table = scheme("sinusoidal", base=300.0, layout="concatenated").vectors(np.arange(9) + 4, 12)
-    command = first(save("a.npy", table))["command"].split()[1:]
-    out = tmp_path / "again.npy"
-    assert run(*command, "--out", str(out)).status == 0
-    assert run("compare", save("a.npy", table), str(out)).out.count("answer: identical") == 1
+def columns(*tables: np.ndarray) -> np.ndarray:
+    return np.stack([np.tile(t, 2) for t in tables])
+
+
+def stacked(cos: np.ndarray, sin: np.ndarray) -> np.ndarray:
+    return np.stack([cos, sin], axis=-1)
+
+
+def matrices(cos: np.ndarray, sin: np.ndarray) -> np.ndarray:
+    return np.stack([stacked(cos, -sin), stacked(sin, cos)], axis=-2)
+
+
+def slice_turned(q: np.ndarray) -> np.ndarray:
+    after = q.copy()
+    after[..., 12:] = scheme("rope").rotate(q[..., 12:], np.arange(3, 3 + q.shape[1]))
+    return after
+
+
+Q = heads(9, 16).astype(np.float32)
+AT = np.arange(4, 13)
+HALF = scheme("rope-yarn", pairing="half")
+REPRODUCED: dict[str, tuple[dict[str, Any], str]] = {
+    "a table": ({"": scheme("sinusoidal", layout="concatenated").vectors(AT, 12)}, ""),
+    "doubled columns": ({"": columns(*HALF.cos_sin(AT, 12))}, ""),
+    "cos and sin in one row": ({"": np.concatenate(HALF.cos_sin(AT, 12), axis=1)}, ""),
+    "side by side": ({"": stacked(*HALF.cos_sin(AT, 12))}, ""),
+    "matrices": ({"": matrices(*HALF.cos_sin(AT, 12))[None, None]}, ""),
+    "cos alone": ({"": columns(*HALF.cos_sin(np.arange(64), 12))[0]}, ""),
+    "angles": ({"": np.outer(np.arange(9), 10000 ** (-np.arange(4) / 4))}, ""),
+    "frequencies": ({"": 500000 ** (-np.arange(4) / 4)}, ""),
+    "queries": ({"q": Q, "q_out": scheme("rope", pairing="half").rotate(Q, AT)}, "q_out"),
+    "a part of each head": (
+        {"q": Q, "q_out": scheme("rope", rotary_dim=8).rotate(Q, AT)},
+        "q_out",
+    ),
+    "the last columns of each head": ({"q": Q, "q_out": slice_turned(Q)}, "q_out"),
+    "positions along the first axis": (
+        {"q": Q.swapaxes(0, 1), "q_out": scheme("rope").rotate(Q, AT).swapaxes(0, 1)},
+        "q_out",
+    ),
+    "keys of xpos": ({"k": Q, "k_out": scheme("xpos", centre=4).rotate_keys(Q, AT)}, "k_out"),
+    "something added": ({"x": Q, "out": scheme("sinusoidal").add(Q, np.arange(9))}, "out"),
+    "slopes": ({"": scheme("alibi").encoding(np.arange(3), 4, 6).values[:, 1, 0] * -1}, ""),
+    "one row of biases": (
+        {"": scheme("alibi", form="last-key").encoding(np.arange(8), 4, 4).values[:, -1:]},
+        "",
+    ),
+    "heads last": (
+        {"": scheme("alibi").encoding(np.arange(8), 4, 3).values.transpose(1, 2, 0)},
+        "",
+    ),
+    "five queries of nine": ({"": scheme("alibi").encoding(np.arange(9), 4, 3).values[:, 4:]}, ""),
+    "a mask": (
+        {"": np.where(np.tri(8), scheme("alibi").encoding(np.arange(8), 4, 3).values, -np.inf)},
+        "",
+    ),
+    "buckets": (
+        {"bucket": scheme("t5").bucket(np.arange(-300, 300)), "positions": np.arange(-300, 300)},
+        "bucket",
+    ),
+    "the index of a window": (
+        {
+            "": (lambda w: w.index(w.offsets(*[w.coordinates(np.arange(12))] * 2)))(
+                scheme("window", rows=3, columns=4)
+            )
+        },
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REPRODUCED)
+def test_the_first_command_makes_the_dump_again(
+    save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Run as it is printed, save for --out where it only prints."""
+    arrays, name = REPRODUCED[kind]
+    file = save("a.npy", arrays[""]) if "" in arrays else save("a.npz", **arrays)
+    command = shlex.split(first(file)["command"])[1:]
+    monkeypatch.chdir(tmp_path)
+    run(*command, *([] if "--out" in command else ["--out", "again.npy"]))
+    again = np.load("again.npy")
+    if kind == "matrices":
+        again = again[None, None]
+    assert_allclose(again, arrays[name], rtol=0, atol=2e-6)
+    assert np.ptp(arrays[name][np.isfinite(arrays[name])]) > 0.1
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_forms_of_a_turn_hold_the_same_numbers(form: str) -> None:
+    made = scheme("rope-yarn", pairing="half")
+    cos, sin = made.cos_sin(np.arange(3, 7), 8)
+    angle = angles(np.arange(3, 7), made.frequencies(8))
+    want = {
+        "columns": columns(cos, sin),
+        "cache": np.concatenate([cos, sin], axis=1),
+        "stacked": stacked(cos, sin),
+        "matrices": matrices(cos, sin),
+        "angles": angle,
+        "angle-columns": np.tile(angle, 2),
+        "frequencies": angle[0] / 3,
+    }[form]
+    got = in_form(form, made, np.arange(3, 7), 8).values  # type: ignore[arg-type]
+    assert_allclose(got, want, rtol=1e-15)
+    printed = run_json("encode", "--scheme", "rope-yarn:pairing=half", "--dim", "8", "--len", "4",
+                       "--offset", "3", "--show", form)["result"]["cells"]  # fmt: skip
+    assert np.array_equal(np.ravel(printed), got.ravel())
+
+
+def test_neighbours_are_doubled_by_repetition() -> None:
+    got = in_form("columns", scheme("rope"), np.arange(3), 8).values
+    assert np.array_equal(got[..., ::2], got[..., 1::2])
+    assert np.array_equal(got[..., ::2], np.stack(scheme("rope").cos_sin(np.arange(3), 8)))
+
+
+def test_a_form_belongs_to_a_turn() -> None:
+    assert "sinusoidal has none" in refused("encode", "--show", "angles")
+    assert "explain does not fit" in refused("encode", "--scheme", "rope", "--show", "angles",
+                                             "--explain")  # fmt: skip
+
+
+PADDED = np.array([0, 0, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("label", ["rope:pairing=half", "rope:base=500000,pairing=half"])
+def test_rows_that_do_not_count_up_are_read_but_not_concluded_from(save: Save, label: str) -> None:
+    q = heads(len(PADDED), 32)
+    after = scheme(**parse_scheme(label)).rotate(q, PADDED)
+    result = run("compare", save("a.npz", q=q, q_out=after))
+    said = " ".join(result.out.split())
+    assert result.status == 1
+    assert f"turned as {label} does at positions 0, 0, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3." in said
+    assert "State them" in said
+    found = first(save("a.npz", q=q, q_out=after, position_ids=PADDED))
+    assert (found["convention"], found["passed"]) == (label, True)
+
+
+def test_a_batch_with_positions_of_its_own(save: Save) -> None:
+    at = np.array([[0, 0, 0, 1, 2, 3], [0, 1, 2, 3, 4, 5]])
+    q = np.random.default_rng(0).normal(size=(2, 3, 6, 16))
+    after = np.stack([scheme("rope").rotate(x, p) for x, p in zip(q, at, strict=True)])
+    assert "turned as rope does at positions 0, 0, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5" in " ".join(
+        run("compare", save("a.npz", q=q, q_out=after)).out.split()
+    )
+    found = first(save("a.npz", q=q, q_out=after, position_ids=at))
+    assert (found["convention"], found["passed"]) == ("rope", True)
+
+
+def test_turns_that_no_rope_makes_ask_for_positions(save: Save) -> None:
+    q, turn = heads(8, 8), np.random.default_rng(3).uniform(-3, 3, size=(8, 4))
+    after = scheme("rope").turn(q, np.cos(turn), np.sin(turn))
+    said = " ".join(run("compare", save("a.npz", q=q, q_out=after)).out.split())
+    assert "by angles of its own, and no first position explains them all; state the" in said
+
+
+@pytest.mark.parametrize("keys", [("cos", "sin"), ("angles",)])
+def test_a_partial_rope_is_held_against_as_many_pairs_as_it_turns(
+    save: Save, keys: tuple[str, ...]
+) -> None:
+    part = scheme("rope", rotary_dim=8)
+    made = {"cos": part.cos_sin(np.arange(9), 8)[0], "sin": part.cos_sin(np.arange(9), 8)[1],
+            "angles": angles(np.arange(9), part.frequencies(8))}  # fmt: skip
+    file = save("a.npz", **{key: made[key] for key in keys})
+    assert run("compare", file, "--scheme", "rope:rotary_dim=8").status == 0
+    assert run("compare", file, "--scheme", "rope:rotary_dim=4").status != 0
+
+
+def test_two_arrays_of_two_shapes_are_no_before_and_after(save: Save) -> None:
+    said = run("compare", save("a.npz", q=np.ones((4, 8)), q_out=np.float64(3)))
+    assert said.status == 1
+    assert "the two have shapes (4, 8) and ()" in said.out
+
+
+@pytest.mark.parametrize("label", ["rope:pairing=half", "rope:base=500000,pairing=half"])
+def test_noise_on_cos_and_sin_names_the_nearest_and_passes_nothing(save: Save, label: str) -> None:
+    noise = np.random.default_rng(2).normal(size=(2, 32, 32)) * 1e-3
+    cos, sin = noise + scheme(**parse_scheme(label)).cos_sin(np.arange(32), 64)
+    found = first(save("a.npz", cos=np.tile(cos, 2), sin=np.tile(sin, 2)))
+    assert (found["convention"], found["explains"], found["passed"]) == (label, False, False)
+
+
+def test_a_table_with_its_axes_exchanged(save: Save) -> None:
+    table = scheme("sinusoidal").vectors(np.arange(5, 45), 16)
+    document = run_json("compare", save("a.npy", table.T))
+    assert document["result"]["cells"][0][:2] == [
+        "position table, rows and columns exchanged",
+        "sinusoidal",
+    ]
+    assert document["passed"]
+
+
+def test_a_table_with_its_columns_in_another_order(save: Save) -> None:
+    table = scheme("sinusoidal").vectors(np.arange(40), 16)
+    order = np.random.default_rng(0).permutation(16)
+    document = run_json("compare", save("a.npy", table[:, order]))
+    assert document["result"]["cells"][0][:2] == [
+        "position table, its columns re-ordered",
+        "sinusoidal",
+    ]
+    assert document["passed"]
+
+
+@pytest.mark.parametrize("shape", [(40, 16), (3, 12, 12), (12, 12)])
+def test_nothing_is_named_that_is_far_off(save: Save, shape: tuple[int, ...]) -> None:
+    result = run("compare", save("a.npy", np.random.default_rng(5).normal(size=shape)))
+    assert result.status == 1
+    assert "Nothing here comes near." in result.out
+
+
+def test_numbers_so_far_out_that_rounding_could_make_any_explain_nothing(save: Save) -> None:
+    q = heads(12, 8).astype(np.float32)
+    file = save("a.npz", q=q, q_out=heads(12, 8, seed=1).astype(np.float32))
+    assert (
+        run("compare", file, "--scheme", "rope", "--positions", "2000000000:2000000012").status == 1
+    )
 
 
 UNDECIDED: list[tuple[np.ndarray, str]] = [
@@ -358,13 +570,22 @@ def test_the_roundest_number() -> None:
     assert powers(2.0, []) == ()
 
 
-def test_of_a_very_long_table_the_first_rows_are_looked_at_and_it_is_said(save: Save) -> None:
-    table = scheme("sinusoidal").vectors(np.arange(20000), 4)
+def test_every_row_of_a_very_long_table_is_held(save: Save) -> None:
+    table = scheme("sinusoidal").vectors(np.arange(3, 20003), 4)
     found = conclude(Evidence("2 axes", Stored("", table, "float64"))).findings[0]
     assert found.explains
-    assert found.want.shape == (2**14, 4)
-    said = run("compare", save("a.npy", table)).out
-    assert "a convention explains 65,536 of 80,000 numbers, those looked at" in said
+    assert found.want.shape == table.shape
+    assert "--len 20000 --offset 3" in found.command
+    table[19000, 2] += 0.25
+    assert run("compare", save("a.npy", table)).status == 1
+
+
+def test_every_head_and_row_of_queries_is_held(save: Save) -> None:
+    q = np.random.default_rng(0).normal(size=(12, 20000, 4)).astype(np.float32)
+    after = scheme("rope").rotate(q, np.arange(20000))
+    assert run("compare", save("a.npz", q=q, q_out=after)).status == 0
+    after[11, 19000, 1] += 0.25
+    assert run("compare", save("a.npz", q=q, q_out=after)).status == 1
 
 
 @pytest.mark.parametrize("row", [700, 1999])
@@ -404,7 +625,8 @@ def test_a_cos_or_a_sin_alone_is_identified(
     said = run("compare", path)
     assert said.status == 0
     assert f"{('cos', 'sin')[part]} alone" in said.out
-    assert f"1. poscli encode --scheme {label} --len {length} --dim {width}\n" in said.out
+    command = f"1. poscli compare {path} --scheme {label} --positions=0:{length} --out again.npy"
+    assert command in said.out
     assert run("compare", path, "--scheme", label).status == 0
     assert run("compare", path, "--scheme", "rope:base=777,pairing=half").status == 1
 

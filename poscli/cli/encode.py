@@ -29,6 +29,7 @@ from poscli.config import parse_scheme, resolve
 from poscli.errors import PoscliError
 from poscli.experiments.encode import EncodeConfig, encode
 from poscli.schemes import PRESETS
+from poscli.schemes.forms import FORMS
 
 
 def encode_command(
@@ -70,6 +71,14 @@ def encode_command(
     pad: Annotated[
         str | None, typer.Option("--pad", metavar="INT", help="The id that is padding.")
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--show",
+            help=f"A RoPE's numbers as one of {', '.join(FORMS)}.",
+            autocompletion=complete_from(FORMS),
+        ),
+    ] = None,
     precision: Precision = None,
     vector: Annotated[
         str | None, typer.Option("--vector", help="Data: 1,2,3,4 put at every position.")
@@ -110,6 +119,7 @@ def encode_command(
         "mask": listed("--mask", mask),
         "ids": listed("--ids", ids),
         "pad": number("--pad", pad),
+        "show": ("--show", form),
         "precision": ("--precision", precision),
         "vector": listed("--vector", vector),
         "input": ("--input", data),

@@ -18,6 +18,8 @@ from poscli.positions import Positions, as_array, grid_positions, refuse_size
 from poscli.report import Curve, Curves, Figure, Grid, Heatmap, Report, Section, Table
 from poscli.schemes import AnyScheme
 from poscli.schemes.base import Scheme, position_labels
+from poscli.schemes.forms import Form, in_form
+from poscli.schemes.rotary import Rotary
 from poscli.schemes.sinusoidal import Sinusoidal
 from poscli.settings import FilePath, Settings
 from poscli.words import Embeddings, embed, split
@@ -44,6 +46,9 @@ class EncodeConfig(Settings):
     )
     dim: int | None = Field(None, ge=1, le=2**16, description="vector width; 4 if nothing says")
     heads: int = Field(4, ge=1, le=2**10, description="heads, where each has values of its own")
+    show: Form | None = Field(
+        None, description="the form of a turn's numbers; cos and sin of each pair if not given"
+    )
     dtype: Precision = Field("float64", description="format the finished numbers are rounded to")
     seed: int = Field(0, ge=0, description="seed of the words' vectors")
     embeddings: Embeddings | None = Field(None, description="a vector per word")
@@ -76,6 +81,9 @@ class EncodeConfig(Settings):
             raise PoscliError(f"{where[0]} and {where[1]} both say where; give one")
         if (self.ids is None) != (self.pad is None):
             raise PoscliError("ids and pad belong together: which of the ids is padding?")
+        if self.show is not None and (data or self.explain or self.precision):
+            other = [*data, *(n for n in ("explain", "precision") if getattr(self, n))][0]
+            raise PoscliError(f"show is a form of the turns alone, so {other} does not fit it")
         if self.explain and self.dtype != "float64":
             raise PoscliError(f"explain writes float64 steps; dtype {self.dtype} does not fit it")
         if "seed" in self.model_fields_set and self.sentence is None:
@@ -102,16 +110,13 @@ def encode(config: EncodeConfig) -> Report:
     refuse_size(
         scheme.size(len(positions), width, heads), f"{len(positions):,} positions of width {width}"
     )
-    table = scheme.encoding(positions, width, heads)
+    table = _table(config, scheme, positions, width)
     if not np.isfinite(table.values).all():
         raise PoscliError(f"{scheme.label()} makes numbers here that float64 cannot hold")
     table = table.named(tokens) if tokens and not scheme.applied else table
     table = replace(table, values=rounded(table.values, config.dtype))
-    grids, result, array = (
-        [*scheme.details(positions, width), *table.grids()],
-        table.grid(),
-        table.values,
-    )
+    before = scheme.details(positions, width) if config.show is None else []
+    grids, result, array = [*before, *table.grids()], table.grid(), table.values
     if data is not None:
         grids = [_token_grid("E, the data", tokens, positions, data), *grids]
         if scheme.applied:
@@ -141,8 +146,18 @@ def encode(config: EncodeConfig) -> Report:
     )
 
 
+def _table(config: EncodeConfig, scheme: Scheme, positions: Array, width: int) -> Table:
+    if config.show is None:
+        return scheme.encoding(positions, width, config.heads)
+    if not isinstance(scheme, Rotary):
+        raise PoscliError(f"{config.show} is a form of rotary turns, and {scheme.name} has none")
+    return in_form(config.show, scheme, positions, width)
+
+
 def _figures(scheme: Scheme, table: Table, positions: Array, width: int) -> list[Figure]:
     """Return a heat map per step of the leading axes, and the wavelengths where there are any."""
+    if len(table.axes) == 1:
+        return []
     (rows, row_labels), (columns, column_labels) = table.axes[-2:]
     figures: list[Figure] = [
         Heatmap(grid.title, columns, rows, column_labels, row_labels, np.asarray(grid.cells))

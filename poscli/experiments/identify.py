@@ -58,11 +58,11 @@ class IdentifyConfig(Settings):
 
 def identify(config: IdentifyConfig) -> Report:
     """Answer the question that the files and the scheme make up."""
-    dumps = [read_dump(Path(name)).only(config.array) for name in config.dumps]
+    dumps = [read_dump(Path(name)) for name in config.dumps]
     if len(dumps) == 2:
-        return compare_dumps(config, *dumps)
+        return compare_dumps(config, *(dump.only(config.array) for dump in dumps))
     positions = None if config.positions is None else as_array(config.positions)
-    pieces = evidence_of(dumps[0], positions)
+    pieces = _pieces(config, dumps[0], positions)
     for piece in pieces:
         _refuse_positions(dumps[0], piece)
     if config.against is not None:
@@ -76,6 +76,15 @@ def identify(config: IdentifyConfig) -> Report:
         [Section(facts=_about(dumps[0])), *sections],
         result,
     )
+
+
+def _pieces(config: IdentifyConfig, dump: Dump, positions: Array | None) -> list[Evidence]:
+    """Return what the file is evidence of, or the part of it that the named array belongs to."""
+    if config.array is None:
+        return evidence_of(dump, positions)
+    alone = dump.only(config.array)
+    whole = [e for e in evidence_of(dump, positions) if config.array in e.names]
+    return whole or evidence_of(alone, positions)
 
 
 def _resolved(config: IdentifyConfig) -> dict[str, Any]:
@@ -204,6 +213,7 @@ def _verify(config: IdentifyConfig, dump: Dump, pieces: Sequence[Evidence]) -> R
     scheme = config.against
     assert scheme is not None
     sections: list[Section] = []
+    made: list[Array] = []
     rows: list[list[Cell]] = []
     names: list[tuple[str]] = []
     for piece in pieces:
@@ -214,6 +224,7 @@ def _verify(config: IdentifyConfig, dump: Dump, pieces: Sequence[Evidence]) -> R
                 f"it has shape {piece.array.values.shape}"
             )
         found, other = held[0], conclude(piece)
+        made.append(found.as_stored(found.got))
         difference = np.abs(found.want - found.got)
         worst = np.unravel_index(int(np.argmax(difference)), difference.shape)
         where = ", ".join(str(int(i)) for i in worst)
@@ -242,7 +253,9 @@ def _verify(config: IdentifyConfig, dump: Dump, pieces: Sequence[Evidence]) -> R
     columns = ("largest difference", "ulps", "at", "holds")
     result = Grid("Held against the scheme", ("array",), columns, names, rows)
     title = f"compare: is the dump what {scheme.label()} makes?"
-    return Report(title, _resolved(config), [Section(facts=_about(dump)), *sections], result)
+    about = Section(facts=_about(dump))
+    array = made[0] if len(made) == 1 else None
+    return Report(title, _resolved(config), [about, *sections], result, array)
 
 
 def compare_dumps(config: IdentifyConfig, one: Dump, other: Dump) -> Report:
@@ -295,7 +308,7 @@ def _held_together(name: str, one: Stored, other: Stored) -> Section:
     if turned and turned.findings and turned.findings[0].explains:
         best = turned.findings[0]
         facts.append(("the second is the first, turned by", _short(best.label())))
-        facts.append(("by", best.command))
+        facts.append(("from position", dict(best.facts)["offset"]))
     return Section(name, facts=facts, checks=[checked])
 
 

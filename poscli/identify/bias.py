@@ -5,7 +5,7 @@ steps of the distance that grow: T5, with the numbers of its table read off. Ben
 distance: KERPLE or Sandwich. Entries of minus infinity are a mask, and are left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +13,17 @@ import numpy as np
 
 from poscli.arrays import Array
 from poscli.identify.evidence import Evidence
-from poscli.identify.findings import Finding, attempt, encode_command, positions_option, scheme_of
+from poscli.identify.findings import (
+    Finding,
+    attempt,
+    compare_command,
+    encode_command,
+    positions_option,
+    scheme_of,
+)
 from poscli.identify.fitting import FLOAT32, roundest
 from poscli.schemes import Scheme
-from poscli.schemes.alibi import FalconAlibi, slopes
+from poscli.schemes.alibi import Alibi, FalconAlibi, slopes
 from poscli.schemes.score_bias import ScoreBias
 from poscli.schemes.t5 import T5
 from poscli.schemes.window import Window
@@ -38,9 +45,19 @@ class Matrix:
     queries: Array
     keys: Array
     seen: Array
-    bits: int
-    step: float
+    evidence: Evidence
+    as_stored: Callable[[Array], Array] = np.asarray
     words: str = ""
+
+    @property
+    def bits(self) -> int:
+        """The significant bits of the numbers."""
+        return self.evidence.array.bits
+
+    @property
+    def step(self) -> float:
+        """How far apart the numbers are that a text can tell apart."""
+        return self.evidence.array.step
 
 
 def from_bias(evidence: Evidence) -> list[Finding]:
@@ -57,11 +74,15 @@ def from_bias(evidence: Evidence) -> list[Finding]:
 
 def bias_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     """Hold one scheme's bias against a matrix."""
+    if not isinstance(scheme, ScoreBias):
+        return []
     found: list[Finding] = []
-    if isinstance(scheme, ScoreBias):
-        for matrix in _readings(evidence):
-            if not matrix.words:
-                found += attempt(_held, matrix, scheme, matrix.queries, matrix.keys)
+    for matrix in sorted(_readings(evidence), key=lambda m: bool(m.words)):
+        if matrix.words and any(f.explains for f in found):
+            break
+        for start in (0, 1):
+            queries, keys = (scheme.coordinates(p + start) for p in (matrix.queries, matrix.keys))
+            found += attempt(_held, matrix, scheme, queries, keys)
     return found
 
 
@@ -76,9 +97,16 @@ def from_slopes(evidence: Evidence) -> list[Finding]:
     slack = power * 64 * 2.0**-stored.bits + 1e-9
     bias_max = roundest(most - slack, most + slack, [8.0])
     scheme = scheme_of("alibi", bias_max=bias_max)
-    if scheme is None:
+    return [] if scheme is None else slopes_of(evidence, scheme)
+
+
+def slopes_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
+    """Hold one scheme's slopes against a number per head, (heads,)."""
+    values, stored = evidence.array.values, evidence.array
+    if not isinstance(scheme, Alibi) or values.ndim != 1:
         return []
-    got = slopes(heads, bias_max)
+    heads = len(values)
+    got = slopes(heads, scheme.bias_max)
     work = 2.0**-53 if stored.bits > 24 else FLOAT32
     return [
         Finding(
@@ -87,7 +115,7 @@ def from_slopes(evidence: Evidence) -> list[Finding]:
             values,
             got,
             got * ((4 + heads) * work + 2.0**-stored.bits) + stored.step,
-            encode_command(scheme, f"--heads {heads}", "--len 2"),
+            compare_command(evidence, scheme, None),
             facts=[("width", f"{heads} heads"), ("layout", "a slope per head")],
             elsewhere=got,
         )
@@ -97,16 +125,21 @@ def from_slopes(evidence: Evidence) -> list[Finding]:
 def _readings(evidence: Evidence) -> Iterator[Matrix]:
     """Yield readings, the most usual first: heads first or last, queries from 0 or at the end."""
     values = evidence.array.values
+    whole = values.shape
     while values.ndim > 3 and values.shape[0] == 1:
         values = values[0]
     if values.ndim == 2:
         values = values[None]
     if values.ndim != 3:
         return
-    shapes = [values]
+    shapes: list[tuple[Array, Callable[[Array], Array]]] = [
+        (values, lambda got: got.reshape(whole))
+    ]
     if values.shape[0] == values.shape[1] != values.shape[2]:
-        shapes.append(values.transpose(2, 0, 1))
-    for shaped in shapes:
+        shapes.append(
+            (values.transpose(2, 0, 1), lambda got: got.transpose(1, 2, 0).reshape(whole))
+        )
+    for shaped, as_stored in shapes:
         _, n, m = shaped.shape
         keys = np.arange(m) if evidence.key_positions is None else evidence.key_positions
         if keys.shape != (m,):
@@ -120,8 +153,7 @@ def _readings(evidence: Evidence) -> Iterator[Matrix]:
         for queries in starts:
             if queries.shape != (n,):
                 continue
-            stored = evidence.array
-            yield Matrix(shaped, queries, keys, ~hidden, stored.bits, stored.step)
+            yield Matrix(shaped, queries, keys, ~hidden, evidence, as_stored)
         queries = starts[-1]
         if queries.shape != (n,):
             continue
@@ -132,8 +164,8 @@ def _readings(evidence: Evidence) -> Iterator[Matrix]:
                 queries,
                 keys,
                 past & ~hidden,
-                evidence.array.bits,
-                evidence.array.step,
+                evidence,
+                as_stored,
                 "keys up to the query",
             )
 
@@ -308,6 +340,10 @@ def _held(matrix: Matrix, scheme: Scheme, queries: Array, keys: Array) -> Findin
     want, got = (np.where(matrix.seen, values, 0.0) for values in (matrix.values, bias))
     count = int(keys.max()) + 1 if scheme.axes == 1 else len(keys)
     where = positions_option(keys) if scheme.axes == 1 else f"--len {count}"
+    command = encode_command(scheme, f"--heads {heads}", where, *_width_of(scheme))
+    square = queries.shape == keys.shape and np.array_equal(queries, keys)
+    if not square or not matrix.seen.all() or matrix.evidence.array.values.shape != want.shape:
+        command = compare_command(matrix.evidence, scheme, None)
     further = np.arange(count + 3)
     settings: dict[str, Any] = scheme.model_dump(exclude={"name", "table", "seed"})
     words = ", ".join(f"{k} {v}" for k, v in settings.items() if isinstance(v, str))
@@ -322,10 +358,11 @@ def _held(matrix: Matrix, scheme: Scheme, queries: Array, keys: Array) -> Findin
         want,
         got,
         allowed + matrix.step + 2.0**-1000,
-        encode_command(scheme, f"--heads {heads}", where, *_width_of(scheme)),
+        command,
         facts=facts,
         elsewhere=_bias(scheme, heads, further, further) if scheme.axes == 1 else None,
         extra=_usual_for(matrix, scheme),
+        as_stored=lambda got: matrix.as_stored(np.where(matrix.seen, got, matrix.values)),
     )
 
 

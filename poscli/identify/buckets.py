@@ -6,7 +6,7 @@ import numpy as np
 
 from poscli.arrays import Array
 from poscli.identify.evidence import Evidence
-from poscli.identify.findings import Finding, attempt, encode_command, scheme_of
+from poscli.identify.findings import Finding, attempt, compare_command, scheme_of
 from poscli.schemes import Scheme
 from poscli.schemes.deberta import Deberta
 from poscli.schemes.shaw import Shaw
@@ -16,6 +16,15 @@ from poscli.schemes.window import Window
 _USUAL = (128, 512, 64, 256, 32, 20, 16, 8, 1000, 1024)
 _MOST_DISTANCE = 2048
 _MOST_SIDE = 64
+
+
+def buckets_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
+    """Hold one scheme's buckets, offsets or index against whole numbers."""
+    if isinstance(scheme, T5 | Deberta) and evidence.array.values.ndim == 1:
+        return _by_distance(evidence, scheme)
+    if isinstance(scheme, Window | Deberta):
+        return [f for f in from_index(evidence) if f.scheme == scheme]
+    return _of_table(evidence, scheme) if isinstance(scheme, Shaw) else []
 
 
 def from_buckets(evidence: Evidence) -> list[Finding]:
@@ -31,15 +40,24 @@ def from_buckets(evidence: Evidence) -> list[Finding]:
                     "t5", bidirectional=bidirectional, buckets=buckets, max_distance=most
                 )
                 if isinstance(scheme, T5):
-                    found += _held(evidence, scheme, scheme.bucket(distance), distance)
+                    found += _by_distance(evidence, scheme)
     for buckets in (16, 32, 64, 128, 256, 512):
         for most in _USUAL:
             scheme = scheme_of("deberta", buckets=buckets, max_distance=most)
             if isinstance(scheme, Deberta):
-                for sign, words in ((1, "query minus key"), (-1, "key minus query")):
-                    got = scheme.bucket(sign * distance)
-                    found += _held(evidence, scheme, got, distance, words)
+                found += _by_distance(evidence, scheme)
     return found
+
+
+def _by_distance(evidence: Evidence, scheme: T5 | Deberta) -> list[Finding]:
+    """Hold buckets against whole numbers (n,): DeBERTa counts them either way."""
+    rows, distance = evidence.array.values, evidence.positions
+    if distance is None or rows.shape != distance.shape:
+        return []
+    readings = [(1, "key minus query")]
+    if isinstance(scheme, Deberta):
+        readings = [(1, "query minus key"), (-1, "key minus query")]
+    return [_held(evidence, scheme, scheme.bucket(sign * distance), w) for sign, w in readings]
 
 
 def from_index(evidence: Evidence) -> list[Finding]:
@@ -62,7 +80,7 @@ def from_index(evidence: Evidence) -> list[Finding]:
                 scheme = scheme_of("window", rows=rows, columns=count // rows)
                 assert isinstance(scheme, Window)
                 words = "after the row and column of a class token" if class_token else ""
-                found += attempt(_indexed, scheme, index, words)
+                found += attempt(_indexed, evidence, scheme, index, words)
     plain = scheme_of("deberta")
     assert isinstance(plain, Deberta)
     queries, keys = (np.arange(n) for n in values.shape)
@@ -75,23 +93,32 @@ def from_index(evidence: Evidence) -> list[Finding]:
                 values,
                 sign * offsets,
                 np.zeros(values.shape),
-                encode_command(plain, f"--len {max(values.shape)}"),
+                compare_command(evidence, plain, None),
                 facts=[("layout", words)],
+                as_stored=lambda got: got.reshape(evidence.array.values.shape),
             )
         )
     return found
 
 
-def _indexed(scheme: Window, index: Array, words: str) -> Finding:
-    at = scheme.coordinates(np.arange(len(index)))
+def _indexed(evidence: Evidence, scheme: Window, index: Array, words: str) -> Finding:
+    at, stored = scheme.coordinates(np.arange(len(index))), evidence.array.values
+
+    def as_stored(got: Array) -> Array:
+        """Leave the row and column of a class token as they are."""
+        whole = stored.reshape(round(stored.size**0.5), -1).copy()
+        whole[-len(got) :, -len(got) :] = got
+        return whole.reshape(stored.shape)
+
     return Finding(
         scheme,
         "index of a table",
         index,
         scheme.index(scheme.offsets(at, at)),
         np.zeros(index.shape),
-        encode_command(scheme, f"--len {len(index)}"),
+        compare_command(evidence, scheme, None),
         facts=[("width", len(index)), ("layout", words)],
+        as_stored=as_stored,
     )
 
 
@@ -109,10 +136,16 @@ def from_clipped(evidence: Evidence) -> list[Finding]:
         return []
     table = np.array([rows[k] for k in range(-left, right + 1)])
     scheme = scheme_of("shaw", left=left, right=right, table=table.tolist())
-    if not isinstance(scheme, Shaw):
+    return _of_table(evidence, scheme) if isinstance(scheme, Shaw) else []
+
+
+def _of_table(evidence: Evidence, scheme: Shaw) -> list[Finding]:
+    """Hold the vectors of a table that is given against vectors (n, n, k)."""
+    values = evidence.array.values
+    if values.ndim != 3 or values.shape[0] != values.shape[1] or not isinstance(scheme.table, list):
         return []
-    distance = np.arange(count) - np.arange(count)[:, None]
-    got = table[scheme.row(distance)]
+    table, count = np.array(scheme.table), len(values)
+    got = table[scheme.row(np.arange(count) - np.arange(count)[:, None])]
     return [
         Finding(
             scheme,
@@ -120,8 +153,11 @@ def from_clipped(evidence: Evidence) -> list[Finding]:
             values,
             got,
             np.zeros(values.shape),
-            encode_command(scheme, f"--dim {values.shape[2]}", "--heads 1", f"--len {count}"),
-            facts=[("width", values.shape[2]), ("layout", f"{left} before, {right} after")],
+            compare_command(evidence, scheme, None),
+            facts=[
+                ("width", values.shape[2]),
+                ("layout", f"{scheme.left} before, {scheme.right} after"),
+            ],
         )
     ]
 
@@ -151,21 +187,16 @@ def _most_distances(
     yield 128
 
 
-def _held(
-    evidence: Evidence, scheme: Scheme, got: Array, distance: Array, words: str = ""
-) -> list[Finding]:
+def _held(evidence: Evidence, scheme: T5 | Deberta, got: Array, words: str) -> Finding:
     rows = evidence.array.values
     further = np.arange(-4096, 4097)
-    assert isinstance(scheme, T5 | Deberta)
-    return [
-        Finding(
-            scheme,
-            "buckets of distances",
-            rows,
-            got.astype(np.float64),
-            np.zeros(rows.shape),
-            encode_command(scheme, "--heads 1", "--len 16 --explain"),
-            facts=[("width", int(rows.max()) + 1), ("layout", words or "key minus query")],
-            elsewhere=scheme.bucket(further).astype(np.float64),
-        )
-    ]
+    return Finding(
+        scheme,
+        "buckets of distances",
+        rows,
+        got.astype(np.float64),
+        np.zeros(rows.shape),
+        compare_command(evidence, scheme, evidence.positions),
+        facts=[("width", int(rows.max()) + 1), ("layout", words)],
+        elsewhere=scheme.bucket(further).astype(np.float64),
+    )

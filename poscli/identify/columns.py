@@ -40,7 +40,7 @@ def same_columns(one: Array, other: Array, slack: float) -> Likeness | None:
     for words, order in known_orders(a.shape[1]):
         if np.abs(a[:, order] - b).max() <= slack:
             return _likeness(words, order, one, other)
-    matched = _matched(a, b, slack)
+    matched = order_of_columns(a, b, slack)
     return None if matched is None else _likeness("", matched, one, other)
 
 
@@ -71,8 +71,11 @@ def _order(first: Array, second: Array) -> Array:
     return order
 
 
-def _matched(a: Array, b: Array, slack: float) -> Array | None:
-    """Match columns by their numbers: sort both alike, compare, and refuse where that fails."""
+def order_of_columns(a: Array, b: Array, slack: float) -> Array | None:
+    """Return the order of the columns of a (n, d) that makes b, within slack; None if none does.
+
+    Both are sorted alike and compared; where rounding upsets that, columns are searched one by one.
+    """
     unit = max(4 * slack, 1e-300)
     first, second = (np.lexsort(np.round(part[:_SORTED_BY] / unit)[::-1]) for part in (a, b))
     order = _order(first, second)

@@ -5,16 +5,19 @@ Columns 0 and r/2 equal: the table was doubled by concatenation, as where halves
 factor. The frequencies are read off the growth of the angles.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from poscli.arrays import Array
+from poscli.errors import PoscliError
 from poscli.identify.evidence import Evidence
 from poscli.identify.findings import (
     Finding,
     attempt,
+    compare_command,
     encode_command,
     positions_option,
     scheme_of,
@@ -30,6 +33,7 @@ from poscli.identify.pairs import axis_schemes
 from poscli.phase import angles
 from poscli.positions import grid_positions
 from poscli.schemes import Scheme
+from poscli.schemes.forms import Form, as_matrices, in_one_row, side_by_side
 from poscli.schemes.rotary import Rotary
 
 _MOST_ANGLES = 2**18
@@ -50,6 +54,16 @@ class Spread:
         return 2 * self.pairs
 
     @property
+    def form(self) -> Form | None:
+        """The form that prints cos and sin so."""
+        return "columns" if self.columns.size > self.pairs else None
+
+    @property
+    def form_of_angles(self) -> Form:
+        """The form that prints angles so."""
+        return "angle-columns" if self.columns.size > self.pairs else "angles"
+
+    @property
     def first(self) -> Array:
         """The first column of each pair."""
         return np.array([np.flatnonzero(self.columns == j)[0] for j in range(self.pairs)])
@@ -65,6 +79,15 @@ class Part:
 
 
 BOTH = Part(slice(None), "cos and sin")
+_WORDS: dict[Form | None, str] = {
+    "cache": "cos of every pair, then sin",
+    "stacked": "cos and sin of each pair side by side",
+    "matrices": "a 2 x 2 matrix per pair",
+}
+_AS_STORED: dict[Form | None, Callable[[Array], Array]] = {
+    "stacked": lambda got: side_by_side(*got),
+    "matrices": lambda got: as_matrices(*got),
+}
 
 
 def from_cos_sin(evidence: Evidence) -> list[Finding]:
@@ -95,6 +118,37 @@ def cos_sin_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     return found
 
 
+def from_one_row(evidence: Evidence) -> list[Finding]:
+    """Explain a table (n, 2 pairs) as the cosines of each position, then its sines."""
+    return [_in_one_row(f) for split in _split(evidence) for f in from_cos_sin(split)]
+
+
+def one_row_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
+    """Hold one scheme's cosines and sines in one row against a table."""
+    return [_in_one_row(f) for split in _split(evidence) for f in cos_sin_of(split, scheme)]
+
+
+def _in_one_row(found: Finding) -> Finding:
+    want, got, allowed = (in_one_row(*both) for both in (found.want, found.got, found.allowed))
+    elsewhere = None if found.elsewhere is None else in_one_row(*found.elsewhere)
+    return replace(
+        found,
+        kind="cos and sin in one row",
+        want=want,
+        got=got,
+        allowed=allowed,
+        elsewhere=elsewhere,
+    )
+
+
+def _split(evidence: Evidence) -> list[Evidence]:
+    values = evidence.array.values
+    if values.ndim != 2 or values.shape[1] % 2:
+        return []
+    cos, sin = (replace(evidence.array, values=half) for half in np.split(values, 2, axis=1))
+    return [replace(evidence, array=cos, other=sin, form="cache")]
+
+
 def from_angles(evidence: Evidence) -> list[Finding]:
     """Explain angles (n, c), or (rows, columns, c): each the position times a frequency."""
     values, positions = evidence.array.values, evidence.positions
@@ -112,6 +166,23 @@ def from_angles(evidence: Evidence) -> list[Finding]:
     for spread in spreads(values, values):
         for scheme in _of_angles(values[:, spread.first], at, evidence, spread):
             found += attempt(_held_angles, evidence, values, at, scheme, spread)
+    return found
+
+
+def angles_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
+    """Hold one scheme's angles against an array of them."""
+    values = evidence.array.values
+    if not isinstance(scheme, Rotary) or values.ndim not in (2, 3):
+        return []
+    at = evidence.positions
+    rows = values.reshape(-1, values.shape[-1])
+    if at is None:
+        at = grid_positions(values.shape[:2]) if values.ndim == 3 else np.arange(len(rows))
+    if len(at) != len(rows):
+        return []
+    found: list[Finding] = []
+    for spread in spreads(rows, rows):
+        found += attempt(_held_angles, evidence, rows, at, scheme, spread)
     return found
 
 
@@ -142,19 +213,25 @@ def _held_angles(
     evidence: Evidence, values: Array, at: Array, scheme: Rotary, spread: Spread
 ) -> Finding:
     width = spread.width
-    scheme.check_width(width, 1)
+    _refuse_other_width(scheme, width, spread)
     scheme.check_positions(at)
     got = angles(scheme.per_pair(at, width), scheme.frequencies(width))[:, spread.columns]
     allowed = np.abs(got) * 16 * 2.0 ** -min(evidence.array.bits, 24) + 1e-12
+    form = f"--show {spread.form_of_angles}"
+    command = encode_command(scheme, positions_option(at), f"--dim {width}", form)
+    if evidence.array.values.ndim == 3:
+        command = compare_command(evidence, scheme, None)
     return Finding(
         scheme,
         "angles",
         values,
         got,
         allowed + evidence.array.step,
-        encode_command(scheme, positions_option(at), f"--dim {width}"),
+        command,
         facts=rotary_facts(scheme, width, at, spread.words),
         elsewhere=got,
+        at=at,
+        as_stored=lambda got: got.reshape(evidence.array.values.shape),
     )
 
 
@@ -214,12 +291,18 @@ def _read(evidence: Evidence, cos: Array, sin: Array, spread: Spread) -> list[Fi
     return found
 
 
+def _refuse_other_width(scheme: Rotary, width: int, spread: Spread) -> None:
+    scheme.check_width(width, 1)
+    if len(scheme.pairs(width)[0]) != spread.pairs:
+        raise PoscliError(f"{scheme.name} turns fewer than the {spread.pairs} pairs of the table")
+
+
 def held(
     evidence: Evidence, part: Part, want: Array, spread: Spread, scheme: Rotary, at: Array
 ) -> Finding:
     """Hold a scheme against want: cos (n, c), sin (n, c), or both (2, n, c), at the positions."""
     width = spread.width
-    scheme.check_width(width, 1)
+    _refuse_other_width(scheme, width, spread)
     scheme.check_positions(at)
     used = scheme.for_length(int(at.max()) + 1)
 
@@ -227,6 +310,12 @@ def held(
         both = np.stack([t[:, spread.columns] for t in used.cos_sin(positions, width)])
         return np.asarray(both[part.index])
 
+    words = _WORDS.get(evidence.form, spread.words)
+    form = evidence.form or spread.form
+    shown = [f"--show {form}"] if form else []
+    command = encode_command(scheme, positions_option(at), f"--dim {width}", *shown)
+    if part is not BOTH:
+        command = compare_command(evidence, scheme, at)
     angle = angles(used.per_pair(at, width), used.frequencies(width))[:, spread.columns]
     allowed = rounding_of_angles(angle, evidence.array.bits) * used.amplitude
     return Finding(
@@ -235,9 +324,11 @@ def held(
         want,
         table(at),
         np.broadcast_to(allowed + evidence.array.step, want.shape),
-        encode_command(scheme, positions_option(at), f"--dim {width}"),
-        facts=rotary_facts(used, width, at, f"{part.words}{spread.words}"),
+        command,
+        facts=rotary_facts(used, width, at, f"{part.words}{words}"),
         elsewhere=table(at + len(at)),
+        at=at,
+        as_stored=_AS_STORED.get(evidence.form, np.asarray),
     )
 
 

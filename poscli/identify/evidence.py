@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from poscli.arrays import Array
 from poscli.identify.dumps import Stored
+from poscli.schemes.forms import Form
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,8 @@ class Evidence:
 
     kind says how: see the files beside this one. positions are (n,) or (n, axes), where the dump
     or the user states them; else they are taken to follow each other from an unknown first one.
+    form is how cos and sin were laid out where that was not by columns. source is the file, and
+    has_positions says whether it holds the positions itself.
     """
 
     kind: str
@@ -20,3 +23,6 @@ class Evidence:
     positions: Array | None = None
     key_positions: Array | None = None
     names: tuple[str, ...] = field(default=())
+    form: Form | None = None
+    source: str = ""
+    has_positions: bool = False

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
+from poscli.identify.evidence import Evidence
 from poscli.identify.fitting import digits
 from poscli.report import Cell
 from poscli.schemes import PRESETS, SCHEMES, Scheme
@@ -41,6 +43,7 @@ _UNUSUAL = {
     "alibi-falcon": 2,
 }
 _LEAST_LENGTH = 16
+_NEAR = 0.3
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ class Finding:
 
     want are the dump's numbers and got the scheme's, of one shape; allowed says how far rounding
     may take each. elsewhere are the scheme's numbers at other positions, read as the dump was:
-    two findings that agree there too are the same convention. command reproduces got.
+    two findings that agree there too are the same convention. command reproduces got. at are the
+    positions it was held at, and as_stored brings got to the shape that the dump has.
     """
 
     scheme: Scheme
@@ -61,6 +65,8 @@ class Finding:
     facts: Sequence[tuple[str, Cell]] = ()
     elsewhere: Array | None = field(default=None, repr=False)
     extra: float = 0.0
+    at: Array | None = field(default=None, repr=False)
+    as_stored: Callable[[Array], Array] = field(default=np.asarray, repr=False)
 
     def __post_init__(self) -> None:
         if self.want.shape != self.got.shape or not self.want.size:
@@ -75,8 +81,19 @@ class Finding:
 
     @cached_property
     def explains(self) -> bool:
-        """Whether rounding alone can make the difference."""
-        return bool(np.all(np.abs(self.want - self.got) <= self.allowed))
+        """Whether rounding alone can make the difference.
+
+        Where rounding could make any number of any other, nothing is explained.
+        """
+        return self.is_near and bool(np.all(np.abs(self.want - self.got) <= self.allowed))
+
+    @cached_property
+    def is_near(self) -> bool:
+        """Whether the difference is small beside the numbers themselves."""
+        scale = float(np.max(np.abs(self.want))) or 1.0
+        with np.errstate(over="ignore"):
+            size, missed = (np.mean((x / scale) ** 2) for x in (self.want, self.want - self.got))
+        return bool(missed <= _NEAR**2 * size)
 
     @cached_property
     def cost(self) -> float:
@@ -176,9 +193,33 @@ def positions_option(positions: Array) -> str:
 
 def encode_command(scheme: Scheme, *options: str) -> str:
     """Return the command that prints a scheme's numbers."""
-    label = written(scheme)
-    quoted = f"'{label}'" if any(c in label for c in "[]{} ") else label
-    return " ".join(["poscli encode --scheme", quoted, *options])
+    return " ".join(["poscli encode --scheme", quote(written(scheme)), *options])
+
+
+def compare_command(evidence: Evidence, scheme: Scheme, at: Array | None) -> str:
+    """Return the command that holds a scheme against the dump, and writes what it makes of it."""
+    name = evidence.names[-1] if evidence.names else ""
+    where = []
+    if at is not None and not evidence.has_positions:
+        where.append(_counted(at) or positions_option(at))
+    label = quote(written(scheme))
+    return " ".join(
+        [
+            f"poscli compare {quote(evidence.source)}",
+            *([f"--array {quote(name)}"] if name else []),
+            f"--scheme {label}",
+            *where,
+            "--out again.npy",
+        ]
+    )
+
+
+def _counted(positions: Array) -> str:
+    """Return the option of a range of positions, or nothing where they do not count up."""
+    first = positions.flat[0]
+    if positions.ndim > 1 or not np.array_equal(positions, first + np.arange(len(positions))):
+        return ""
+    return f"--positions={plain(first)}:{plain(first + len(positions))}"
 
 
 def _cost_of(key: str, value: Any, known: list[float]) -> float:

@@ -17,6 +17,7 @@ from poscli.identify.evidence import Evidence
 from poscli.identify.findings import (
     Finding,
     attempt,
+    compare_command,
     cost,
     encode_command,
     known_bases,
@@ -55,12 +56,15 @@ def _pixel(evidence: Evidence) -> list[Finding]:
     w = evidence.array.values
     top = 2 * float(w[-1]) / np.pi
     scheme = scheme_of("rope-axial-pixel", max_freq=roundest(top * (1 - 1e-6), top * (1 + 1e-6)))
-    if not isinstance(scheme, Rotary):
-        return []
+    return [] if not isinstance(scheme, Rotary) else _of_one_axis(evidence, scheme)
+
+
+def _of_one_axis(evidence: Evidence, scheme: Rotary) -> list[Finding]:
+    w = evidence.array.values
     width = 4 * len(w)
     got = frequencies_of(scheme, width)[: len(w)]
     off = 8 * 2.0 ** -min(evidence.array.bits, 24) * w
-    command = encode_command(scheme, f"--len 1 --dim {width} --explain")
+    command = compare_command(evidence, scheme, None)
     facts: list[tuple[str, Cell]] = [("width", width), ("layout", "the frequencies of one axis")]
     return [
         Finding(scheme, "inverse frequencies", w, got, off, command, facts=facts, elsewhere=got)
@@ -72,6 +76,8 @@ def frequencies_by(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     w = evidence.array.values
     if not isinstance(scheme, Rotary) or w.ndim != 1:
         return []
+    if scheme.axes == 2:
+        return _of_one_axis(evidence, scheme)
     off = 8 * _work(evidence.array.bits) * w + 2.0**-evidence.array.bits * w + evidence.array.step
     return attempt(_held, scheme, w, off, 2 * len(w))
 
@@ -85,7 +91,7 @@ def _held(scheme: Rotary, w: Array, off: Array, width: int) -> Finding:
         w,
         got,
         off,
-        encode_command(scheme, f"--len 2 --dim {width} --explain"),
+        encode_command(scheme, f"--dim {width}", "--show frequencies"),
         facts=[("base", getattr(scheme, "base", None)), ("width", width)],
         elsewhere=got,
     )

@@ -7,18 +7,27 @@ import numpy as np
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
-from poscli.identify.bias import bias_of, from_bias, from_slopes
-from poscli.identify.buckets import from_buckets, from_clipped, from_index
-from poscli.identify.cos_sin import cos_sin_of, from_angles, from_cos_sin
+from poscli.identify.bias import bias_of, from_bias, from_slopes, slopes_of
+from poscli.identify.buckets import buckets_of, from_buckets, from_clipped, from_index
+from poscli.identify.cos_sin import (
+    angles_of,
+    cos_sin_of,
+    from_angles,
+    from_cos_sin,
+    from_one_row,
+    one_row_of,
+)
 from poscli.identify.dumps import Dump, Stored
 from poscli.identify.evidence import Evidence
 from poscli.identify.findings import Finding, ranked
 from poscli.identify.fitting import MOST_ROWS
 from poscli.identify.frequencies import frequencies_by, from_frequencies
 from poscli.identify.one_part import from_one_part, one_part_of
-from poscli.identify.rotation import from_rotation, from_scales, rotation_of
-from poscli.identify.table import from_addition, from_table, table_of
-from poscli.schemes import PRESETS, SCHEMES, Scheme
+from poscli.identify.rotation import from_rotation, from_scales, rotation_of, scales_of
+from poscli.identify.table import addition_of, from_addition, from_table, from_table_moved, table_of
+from poscli.identify.uncounted import uncounted, usual_ropes
+from poscli.schemes import Scheme
+from poscli.schemes.forms import Form
 
 _POSITIONS = ("positions", "position_ids", "position", "relative_position")
 _KEY_POSITIONS = ("key_positions",)
@@ -29,12 +38,27 @@ _PAIRS = (("before", "after"), ("x", "out"), ("x", "y"), ("input", "output"))
 
 
 Explain = Callable[[Evidence], list[Finding]]
+Hold = Callable[[Evidence, Scheme], list[Finding]]
+
+
+def from_table_or_one_row(evidence: Evidence) -> list[Finding]:
+    """Explain a table as that of a sinusoid, or of a RoPE whose cosines come before its sines."""
+    return [*from_table(evidence), *from_one_row(evidence)]
+
 
 KINDS: dict[str, tuple[Explain, ...]] = {
     "cos and sin": (from_cos_sin,),
     "before and after": (from_rotation, from_addition),
     "1 axis": (from_frequencies, from_slopes, from_buckets, from_index),
-    "2 axes": (from_table, from_one_part, from_index, from_scales, from_angles, from_bias),
+    "2 axes": (
+        from_table_or_one_row,
+        from_one_part,
+        from_index,
+        from_scales,
+        from_angles,
+        from_bias,
+        from_table_moved,
+    ),
     "3 axes": (from_table, from_clipped, from_index, from_angles, from_bias),
     "4 axes": (from_bias,),
 }
@@ -65,6 +89,7 @@ def evidence_of(dump: Dump, positions: Array | None = None) -> list[Evidence]:
     )
     stated = stated if queries is None else queries
     at = positions if positions is not None else stated
+    in_file = positions is None and stated is not None
     found = []
     for names, kind in _pairs(arrays):
         one, other = (arrays.pop(name) for name in names)
@@ -78,7 +103,7 @@ def evidence_of(dump: Dump, positions: Array | None = None) -> list[Evidence]:
         found += _alone(name, array, at, keys)
     if not found:
         raise PoscliError(f"{dump.path}: holds positions and nothing that was made of them")
-    return [_flat(e) for e in found]
+    return [_flat(replace(e, source=str(dump.path), has_positions=in_file)) for e in found]
 
 
 def conclude(evidence: Evidence) -> Conclusion:
@@ -95,18 +120,36 @@ def conclude(evidence: Evidence) -> Conclusion:
             findings += explain(looked_at)
         if evidence.kind != "1 axis" and any(f.explains for f in findings):
             break
-    if evidence.kind == "before and after" and not any(f.explains for f in findings):
-        for scheme in _usual():
-            findings += rotation_of(looked_at, scheme)
-    return Conclusion(evidence, ranked(findings))
+    if evidence.other is not None and not any(f.explains for f in findings):
+        # Numbers with noise come near a RoPE that is in use, if to any.
+        for scheme in usual_ropes():
+            with np.errstate(over="ignore"):
+                findings += [f for f in held_by(looked_at, scheme) if not _is_otherwise_paired(f)]
+        if not any(f.is_near for f in findings) and (why := uncounted(evidence)):
+            return Conclusion(evidence, [], why)
+    found = ranked(f for f in findings if f.is_near)
+    return Conclusion(evidence, found if looked_at is evidence else _held_by_all(evidence, found))
 
 
-def _usual() -> list[Scheme]:
-    """Return the RoPEs of libraries and models: numbers with noise come near one, if to any."""
-    plain = [{"name": "rope", "pairing": pairing} for pairing in ("adjacent", "half")]
-    named = [p for p in PRESETS.values() if str(p["name"]).startswith("rope")]
-    every = [SCHEMES[str(p["name"])].model_validate(p) for p in (*plain, *named)]
-    return [s for s in every if s.axes == 1]
+def _is_otherwise_paired(found: Finding) -> bool:
+    """Say whether a table was doubled as for another pairing than the scheme's."""
+    layout = str(dict(found.facts).get("layout"))
+    doubled = {"doubled by concatenation": "half", "doubled by repetition": "adjacent"}.get(layout)
+    return doubled is not None and getattr(found.scheme, "pairing", doubled) != doubled
+
+
+def _held_by_all(evidence: Evidence, findings: list[Finding]) -> list[Finding]:
+    """Hold what explains the first rows of a long table against all of them."""
+    held: list[Finding] = []
+    for found in findings:
+        if found.explains and found.at is not None and found.at.ndim == 1:
+            at = evidence.positions
+            at = found.at[0] + np.arange(len(evidence.array.values)) if at is None else at
+            again = held_by(replace(evidence, positions=at), found.scheme)
+            held += [replace(f, extra=found.extra) for f in again[:1]]
+        if any(f.explains for f in held):
+            break
+    return ranked(held) or findings
 
 
 def held_by(evidence: Evidence, scheme: Scheme) -> list[Finding]:
@@ -114,15 +157,13 @@ def held_by(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     if evidence.kind == "cos and sin":
         found = cos_sin_of(evidence, scheme)
     elif evidence.kind == "before and after":
-        found = rotation_of(evidence, scheme)
+        found = [*rotation_of(evidence, scheme), *addition_of(evidence, scheme)]
     elif evidence.kind == "1 axis":
-        found = frequencies_by(evidence, scheme)
+        ways: tuple[Hold, ...] = (frequencies_by, slopes_of, buckets_of)
+        found = [f for hold in ways for f in hold(evidence, scheme)]
     else:
-        found = [
-            *table_of(evidence, scheme),
-            *one_part_of(evidence, scheme),
-            *bias_of(evidence, scheme),
-        ]
+        ways = (table_of, one_row_of, one_part_of, scales_of, angles_of, bias_of, buckets_of)
+        found = [f for hold in ways for f in hold(evidence, scheme)]
     return sorted(found, key=lambda f: f.residual)
 
 
@@ -154,6 +195,9 @@ def _is_even(row: Array) -> bool:
 def _undecided_turn(evidence: Evidence) -> str:
     assert evidence.other is not None
     values, at = evidence.array.values, evidence.positions
+    shapes = values.shape, evidence.other.values.shape
+    if len(set(shapes)) > 1:
+        return f"the two have shapes {shapes[0]} and {shapes[1]}, so neither is the other turned"
     if np.array_equal(values, evidence.other.values) or (at is not None and not np.any(at)):
         return "nothing was turned, as at position 0, where no convention turns anything"
     if values.ndim < 2 or max(values.shape[:-1]) < 2:
@@ -191,6 +235,8 @@ def _taken(arrays: dict[str, Stored], names: tuple[str, ...]) -> Array | None:
     for name in names:
         if name in arrays and len(arrays) > 1:
             values = arrays.pop(name).values
+            while values.ndim > 1 and len(values) == 1:
+                values = values[0]
             return values.astype(np.int64) if (values % 1 == 0).all() else values
     return None
 
@@ -224,14 +270,32 @@ def _unbatched(array: Stored) -> Stored:
 
 def _alone(name: str, array: Stored, at: Array | None, keys: Array | None) -> Iterator[Evidence]:
     values = array.values
-    if values.ndim == 3 and values.shape[0] == 2 and _looks_like_cos_sin(values):
-        cos, sin = (replace(array, values=part) for part in values)
-        yield Evidence("cos and sin", cos, sin, at, keys, (name,))
-        return
+    for form, cos, sin in _cos_and_sin(values):
+        if _look_like_cos_sin(cos, sin):
+            one, other = (replace(array, values=part) for part in (cos, sin))
+            yield Evidence("cos and sin", one, other, at, keys, (name,), form)
+            return
     axes = values.ndim
     if not 1 <= axes <= 4:
         raise PoscliError(f"{name or 'the array'} has {axes} axes; 1 to 4 are explained")
     yield Evidence(f"{axes} {'axis' if axes == 1 else 'axes'}", array, None, at, keys, (name,))
+
+
+def _cos_and_sin(values: Array) -> Iterator[tuple[Form | None, Array, Array]]:
+    """Yield cos and sin, each (n, c), in the forms in which one array may hold both."""
+    while values.ndim > 3 and len(values) == 1:
+        values = values[0]
+    if values.ndim == 3 and values.shape[0] == 2:
+        yield None, values[0], values[1]
+    if values.ndim == 4 and values.shape[1] == 1:
+        # Stacked tables of a whole batch have an axis of heads.
+        values = values[:, 0]
+    if values.ndim == 3 and values.shape[2] == 2:
+        yield "stacked", values[..., 0], values[..., 1]
+    if values.ndim == 4 and values.shape[2:] == (2, 2):
+        (cos, minus_sin), (sin, again) = np.moveaxis(values, (2, 3), (0, 1))
+        if np.array_equal(cos, again) and np.array_equal(sin, -minus_sin):
+            yield "matrices", cos, sin
 
 
 def _flat(evidence: Evidence) -> Evidence:
@@ -244,6 +308,6 @@ def _flat(evidence: Evidence) -> Evidence:
     return replace(evidence, kind="2 axes", array=rows, positions=at.reshape(-1))
 
 
-def _looks_like_cos_sin(values: Array) -> bool:
-    sizes = np.hypot(*values)
+def _look_like_cos_sin(cos: Array, sin: Array) -> bool:
+    sizes = np.hypot(cos, sin)
     return bool(sizes.all() and np.ptp(sizes) < 0.05 * sizes.max())

@@ -6,7 +6,7 @@ evenly. Columns that no position changes are not turned: a tail is partial rotat
 head whose last columns alone turn. The sign of the angle is the direction.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,7 @@ from poscli.identify.evidence import Evidence
 from poscli.identify.findings import (
     Finding,
     attempt,
-    encode_command,
-    positions_option,
+    compare_command,
     scheme_of,
 )
 from poscli.identify.fitting import (
@@ -63,8 +62,10 @@ def from_rotation(evidence: Evidence) -> list[Finding]:
         return []
     bits = min(evidence.array.bits, evidence.other.bits)
     found: list[Finding] = []
-    for x, y in _readings(before, after, evidence.positions):
-        found += _explained(evidence, x, y, bits)
+    for reading in readings(before, after, evidence.positions):
+        for part in _slices(reading.x, reading.y):
+            for pairing in _PAIRINGS:
+                found += _paired(evidence, reading, bits, part, pairing)
     return found
 
 
@@ -76,40 +77,63 @@ def rotation_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
         return []
     bits = min(evidence.array.bits, evidence.other.bits)
     found: list[Finding] = []
-    alone = [(by_position(before, -2), by_position(after, -2))] if before.shape[-2] == 1 else []
-    for x, y in [*alone, *_readings(before, after, evidence.positions)]:
-        at = evidence.positions
+    alone = [reading_along(before, after, -2, None)] if before.shape[-2] == 1 else []
+    for reading in [*alone, *readings(before, after, evidence.positions)]:
+        at = reading.positions
         if at is None:
-            at = scheme.coordinates(np.arange(x.shape[1]))
-        if len(at) != x.shape[1]:
-            continue
-        whole = Slice(0, x.shape[-1], x.shape[-1])
-        found += attempt(_held, scheme, x, y, at, bits, whole, "")
+            at = scheme.coordinates(np.arange(reading.x.shape[1]))
+        width = reading.x.shape[-1]
+        whole = Slice(0, width, width)
+        for part in dict.fromkeys([whole, *_slices(reading.x, reading.y)]):
+            found += attempt(_held, evidence, scheme, reading, at, bits, part)
     return found
 
 
-def by_position(values: Array, axis: int) -> Array:
-    """Bring an array (..., k) with positions along an axis to (heads, n, k)."""
-    moved = np.moveaxis(values, axis, -2)
-    return moved.reshape(-1, *moved.shape[-2:])
+@dataclass(frozen=True)
+class Reading:
+    """Two arrays read as x and y, each (h, n, k), with the positions where they are stated.
+
+    as_stored brings an array of that shape to the shape that the dump has.
+    """
+
+    x: Array
+    y: Array
+    positions: Array | None
+    as_stored: Callable[[Array], Array]
 
 
-def _readings(
-    before: Array, after: Array, positions: Array | None
-) -> Iterator[tuple[Array, Array]]:
-    """Yield the arrays as (h, n, k) for each axis that positions may run along, likeliest first."""
+def readings(before: Array, after: Array, positions: Array | None) -> Iterator[Reading]:
+    """Yield a reading for each axis that positions may run along, the likeliest first.
+
+    Positions of a batch, (b, n), belong to the first axis and another.
+    """
     for axis in range(before.ndim - 2, -1, -1):
         count = before.shape[axis]
         if count > 1 if positions is None else count == len(positions):
-            yield by_position(before, axis), by_position(after, axis)
+            yield reading_along(before, after, axis, positions)
+        of_batch = (len(before), count)
+        if positions is not None and axis > 0 and positions.shape[:2] == of_batch:
+            yield reading_of_batch(before, after, axis, positions.reshape(-1, *positions.shape[2:]))
 
 
-def _explained(evidence: Evidence, x: Array, y: Array, bits: int) -> list[Finding]:
-    found: list[Finding] = []
-    for part in _slices(x, y):
-        for pairing in _PAIRINGS:
-            found += _paired(evidence, x, y, bits, part, pairing)
-    return found
+def reading_along(before: Array, after: Array, axis: int, positions: Array | None) -> Reading:
+    """Read arrays (..., k) with positions along an axis."""
+    shape = np.moveaxis(before, axis, -2).shape
+    x, y = (np.moveaxis(a, axis, -2).reshape(-1, *shape[-2:]) for a in (before, after))
+    return Reading(x, y, positions, lambda got: np.moveaxis(got.reshape(shape), -2, axis))
+
+
+def reading_of_batch(before: Array, after: Array, axis: int, positions: Array | None) -> Reading:
+    """Read arrays (b, ..., k) with positions of their own for each entry of the batch."""
+
+    x, y = (np.moveaxis(np.moveaxis(a, axis, -2), 0, -3) for a in (before, after))
+    rows = (-1, x.shape[-3] * x.shape[-2], x.shape[-1])
+    return Reading(
+        x.reshape(rows),
+        y.reshape(rows),
+        positions,
+        lambda got: np.moveaxis(np.moveaxis(got.reshape(x.shape), -3, 0), -2, axis),
+    )
 
 
 def _slices(x: Array, y: Array) -> list[Slice]:
@@ -128,9 +152,10 @@ def _slices(x: Array, y: Array) -> list[Slice]:
 
 
 def _paired(
-    evidence: Evidence, x: Array, y: Array, bits: int, part: Slice, pairing: str
+    evidence: Evidence, reading: Reading, bits: int, part: Slice, pairing: str
 ) -> list[Finding]:
-    x, y = x[..., part.start :], y[..., part.start :]
+    few = np.s_[:_MOST_HEADS, :MOST_ROWS, part.start :]
+    x, y, positions = reading.x[few], reading.y[few], reading.positions
     width, turned = x.shape[-1], part.stop - part.start
     conventions: dict[str, Any] = {"pairing": pairing}
     if turned < width:
@@ -138,10 +163,9 @@ def _paired(
     plain = scheme_of("rope", **conventions)
     if not isinstance(plain, Rotary) or turned < 2:
         return []
-    positions = evidence.positions
-    at = np.arange(x.shape[1]) if positions is None else positions
-    x, y, at = x[:_MOST_HEADS, :MOST_ROWS], y[:_MOST_HEADS, :MOST_ROWS], at[:MOST_ROWS]
-    factor = _turns(x, y, plain)
+    at = np.arange(reading.x.shape[1]) if positions is None else positions
+    at, whole = at[:MOST_ROWS], at
+    factor = turns(x, y, plain)
     if factor is None:
         return []
     sizes, phases = np.abs(factor), np.angle(factor)
@@ -149,8 +173,8 @@ def _paired(
     schemes: list[Rotary] = []
     # A single head leaves the size of each turn to its pair alone: products of small numbers.
     steady = np.abs(sizes / amplitude - 1).max() < 0.05 + 64 * 2.0**-bits if amplitude else False
-    if positions is not None and positions.ndim == 2:
-        schemes = axis_schemes(phases, positions, bits, turned, {"pairing": pairing})
+    if at.ndim == 2:
+        schemes = axis_schemes(phases, at, bits, turned, {"pairing": pairing})
     else:
         w, off = turns_per_step(phases, at, max(bits - 2, 6))
         first, second = plain.pairs(width)
@@ -162,7 +186,7 @@ def _paired(
         number = 0 if positions is not None else whole_number(phases[0], w, off)
         if number is None:
             return []
-        at = at + number
+        at, whole = at + number, whole + number
         if steady:
             schemes = rope_schemes(
                 w,
@@ -170,18 +194,18 @@ def _paired(
                 width=width,
                 amplitude=amplitude,
                 amplitude_off=32 * 2.0**-bits,
-                longest=int(at.max()) + 1,
+                longest=int(whole.max()) + 1,
                 conventions=conventions,
             )
         if np.ptp(sizes) > 64 * 2.0**-bits * amplitude:
             schemes += _fading(sizes, at, width, conventions)
     found: list[Finding] = []
     for scheme in schemes:
-        found += attempt(_held, scheme, x, y, at, bits, part, pairing)
+        found += attempt(_held, evidence, scheme, reading, whole, bits, part)
     return found
 
 
-def _turns(x: Array, y: Array, scheme: Rotary) -> Array | None:
+def turns(x: Array, y: Array, scheme: Rotary) -> Array | None:
     """Return the complex number that takes each pair of x to that of y, (n, pairs)."""
     width = x.shape[-1]
     (first, second), (to_first, to_second) = scheme.pairs(width), scheme.written_to(width)
@@ -231,29 +255,42 @@ def from_scales(evidence: Evidence) -> list[Finding]:
     width, at = 2 * sizes.shape[1], np.arange(len(values)) if at is None else at
     if at.shape != values.shape[:1]:
         return []
-    found = []
-    for scheme in _fading(sizes, at, width, {}):
-        assert isinstance(scheme, XPos)
-        got = scheme.scales(at, width)
-        got = np.repeat(got, 2, axis=1) if doubled else got
-        found.append(
-            Finding(
-                scheme,
-                "scales",
-                values,
-                got,
-                16 * 2.0 ** -min(evidence.array.bits, 24) * got,
-                encode_command(scheme, positions_option(at), f"--dim {width}"),
-                facts=[("width", width), ("layout", "one scale per pair")],
-                elsewhere=got,
-            )
-        )
+    return [f for s in _fading(sizes, at, width, {}) for f in scales_of(evidence, s)]
+
+
+def scales_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
+    """Hold the scales of xPos against numbers (n, c), columns doubled or not."""
+    if not isinstance(scheme, XPos) or evidence.array.values.ndim != 2:
+        return []
+    found: list[Finding] = []
+    for each in (1, 2):
+        found += attempt(_held_scales, evidence, scheme, each)
     return found
 
 
+def _held_scales(evidence: Evidence, scheme: XPos, each: int) -> Finding:
+    values, at = evidence.array.values, evidence.positions
+    at = np.arange(len(values)) if at is None else at
+    width = 2 * values.shape[1] // each
+    got = np.repeat(scheme.for_length(int(at.max()) + 1).scales(at, width), each, axis=1)
+    return Finding(
+        scheme,
+        "scales",
+        values,
+        got,
+        16 * 2.0 ** -min(evidence.array.bits, 24) * got,
+        compare_command(evidence, scheme, at),
+        facts=[("width", width), ("layout", "one scale per pair")],
+        elsewhere=got,
+        at=at,
+    )
+
+
 def _held(
-    scheme: Rotary, x: Array, y: Array, at: Array, bits: int, part: Slice, pairing: str
+    evidence: Evidence, scheme: Rotary, reading: Reading, at: Array, bits: int, part: Slice
 ) -> Finding:
+    x, y = (values[..., part.start :] for values in (reading.x, reading.y))
+    unmoved = reading.x[..., : part.start]
     width = x.shape[-1]
     used = scheme.for_length(int(at.max()) + 1)
     used.check_width(width, 1)
@@ -274,19 +311,16 @@ def _held(
         # A library that multiplies in float32 is off by a few units of each scale too.
         scale = float(np.abs(got).max() / np.abs(x).max()) + 1
     allowed[..., to_first] = allowed[..., to_second] = bound * scale
-    words = ", ".join(filter(None, [side + str(getattr(scheme, "pairing", pairing)), part.words]))
+    words = ", ".join(filter(None, [side + str(getattr(scheme, "pairing", "")), part.words]))
     return Finding(
         scheme,
         "rotation",
-        y,
-        got,
-        allowed,
-        encode_command(scheme, positions_option(at), "--input BEFORE.npy"),
+        reading.y,
+        np.concatenate([unmoved, got], axis=-1),
+        np.concatenate([np.zeros(unmoved.shape), allowed], axis=-1),
+        compare_command(evidence, scheme, at),
         facts=rotary_facts(used, width, at, words),
-        elsewhere=turn(x, at + len(at)),
+        elsewhere=turn(x[:_MOST_HEADS], at + len(at)),
+        at=at,
+        as_stored=reading.as_stored,
     )
-
-
-def stands_still(before: Array, after: Array) -> bool:
-    """Say whether nothing was turned: as at position 0, under every convention but one."""
-    return bool(np.array_equal(before, after))

@@ -12,10 +12,12 @@ from itertools import product
 import numpy as np
 
 from poscli.arrays import Array
+from poscli.identify.columns import order_of_columns
 from poscli.identify.evidence import Evidence
 from poscli.identify.findings import (
     Finding,
     attempt,
+    compare_command,
     encode_command,
     known_bases,
     positions_option,
@@ -62,6 +64,16 @@ def from_table(evidence: Evidence) -> list[Finding]:
 
 def from_addition(evidence: Evidence) -> list[Finding]:
     """Explain what was added to the first array to make the second, (..., n, d)."""
+    return [_as_added(evidence, f) for table in _added(evidence) for f in from_table(table)]
+
+
+def addition_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
+    """Hold one scheme's vectors against what was added to the first array to make the second."""
+    return [_as_added(evidence, f) for table in _added(evidence) for f in table_of(table, scheme)]
+
+
+def _added(evidence: Evidence) -> list[Evidence]:
+    """Return the table that was added to every sequence, where it is one table."""
     assert evidence.other is not None
     before, after = evidence.array.values, evidence.other.values
     if before.shape != after.shape or before.ndim < 2:
@@ -71,10 +83,41 @@ def from_addition(evidence: Evidence) -> list[Finding]:
     if np.ptp(added, axis=0).max() > 2 * lost:
         return []
     table = replace(evidence.other, values=added.mean(axis=0), step=evidence.array.step + lost)
+    return [replace(evidence, kind="2 axes", array=table, other=None)]
+
+
+def _as_added(evidence: Evidence, found: Finding) -> Finding:
+    return replace(
+        found,
+        kind="added to the first",
+        command=compare_command(evidence, found.scheme, found.at),
+        as_stored=lambda got: evidence.array.values + got,
+    )
+
+
+def from_table_moved(evidence: Evidence) -> list[Finding]:
+    """Explain a table whose axes were exchanged, (d, n), or whose columns are in another order."""
+    values = evidence.array.values
+    turned = replace(evidence, array=replace(evidence.array, values=values.T))
+    found = [f for f in from_table(turned) if f.explains]
+    if not found and values.size <= _MOST_GRID and evidence.positions is None:
+        found = list(_reordered(evidence))
+        return [replace(f, kind="position table, its columns re-ordered") for f in found]
     return [
-        replace(f, kind="added to the first")
-        for f in from_table(replace(evidence, kind="2 axes", array=table, other=None))
+        replace(f, kind="position table, rows and columns exchanged", as_stored=np.transpose)
+        for f in found
     ]
+
+
+def _reordered(evidence: Evidence) -> Iterator[Finding]:
+    count = len(evidence.array.values)
+    for ladder, base in product(_LADDERS, known_bases("sinusoidal")):
+        scheme = scheme_of("sinusoidal", ladder=ladder, base=base)
+        assert isinstance(scheme, Sines)
+        for found in attempt(_held, evidence, evidence.array.values, scheme, np.arange(count)):
+            order = order_of_columns(found.got, found.want, float(np.max(found.allowed)))
+            if order is not None:
+                yield replace(found, got=found.got[:, order], allowed=found.allowed[:, order])
 
 
 @dataclass(frozen=True)
@@ -181,6 +224,7 @@ def _held(evidence: Evidence, rows: Array, scheme: Additive, positions: Array) -
         encode_command(scheme, positions_option(positions), f"--dim {width}"),
         facts=facts,
         elsewhere=elsewhere,
+        at=positions,
     )
 
 
