@@ -17,8 +17,9 @@ from test_golden_bias import ALIBI, preset, t5
 from test_golden_rotary import positions_of, scheme_as_built, scheme_of, width_of
 
 from poscli.identify.dumps import Dump, Stored
+from poscli.identify.evidence import evidence_of
 from poscli.identify.findings import Finding
-from poscli.identify.reading import Conclusion, conclude, evidence_of
+from poscli.identify.reading import Conclusion, conclude
 from poscli.schemes.rotary import Rotary
 from poscli.schemes.sines import Sines
 

@@ -14,10 +14,10 @@ from numpy.testing import assert_allclose
 from poscli.config import parse_scheme
 from poscli.errors import PoscliError
 from poscli.identify.dumps import Dump, Stored
-from poscli.identify.evidence import Evidence
+from poscli.identify.evidence import Evidence, evidence_of
 from poscli.identify.findings import written
 from poscli.identify.fitting import digits, roundest, turns_per_step, whole_number
-from poscli.identify.reading import conclude, evidence_of, held_by
+from poscli.identify.reading import conclude, held_by
 from poscli.phase import angles, cos_sin, powers
 from poscli.schemes import SCHEMES
 from poscli.schemes.forms import FORMS, in_form
@@ -320,6 +320,14 @@ def test_a_batch_with_positions_of_its_own(save: Save) -> None:
     )
     found = first(save("a.npz", q=q, q_out=after, position_ids=at))
     assert (found["convention"], found["passed"]) == ("rope", True)
+
+
+def test_positions_of_three_axes_as_programs_keep_them(save: Save) -> None:
+    made = scheme("rope-mrope", sections=[2, 3, 3], pairing="half")
+    at = np.stack([np.arange(12), np.arange(12) // 3, np.arange(12) % 3], axis=1)
+    q = heads(12, 16)
+    found = first(save("a.npz", q=q, q_out=made.rotate(q, at), position_ids=at.T[:, None]))
+    assert (found["convention"], found["passed"]) == (made.label(), True)
 
 
 def test_turns_that_no_rope_makes_ask_for_positions(save: Save) -> None:

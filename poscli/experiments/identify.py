@@ -16,10 +16,10 @@ from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.identify.columns import same_columns
 from poscli.identify.dumps import Dump, Stored, described, read_dump
-from poscli.identify.evidence import Evidence
+from poscli.identify.evidence import Evidence, evidence_of
 from poscli.identify.findings import Finding
 from poscli.identify.masked import same_under_mask
-from poscli.identify.reading import Conclusion, conclude, evidence_of, held_by
+from poscli.identify.reading import Conclusion, conclude, held_by
 from poscli.positions import Positions, as_array
 from poscli.report import Cell, Check, Grid, Report, Section, Verdict, check
 from poscli.schemes import AnyScheme

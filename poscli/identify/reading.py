@@ -1,12 +1,10 @@
-"""From the arrays of a dump to what each may be evidence of, and to what explains it."""
+"""What explains a piece of evidence: every reader is asked, and its findings are ranked."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from poscli.arrays import Array
-from poscli.errors import PoscliError
 from poscli.identify.bias import bias_of, from_bias, from_slopes, slopes_of
 from poscli.identify.buckets import buckets_of, from_buckets, from_clipped, from_index
 from poscli.identify.cos_sin import (
@@ -17,7 +15,6 @@ from poscli.identify.cos_sin import (
     from_one_row,
     one_row_of,
 )
-from poscli.identify.dumps import Dump, Stored
 from poscli.identify.evidence import Evidence
 from poscli.identify.findings import Finding, ranked
 from poscli.identify.fitting import MOST_ROWS
@@ -26,16 +23,8 @@ from poscli.identify.one_part import from_one_part, one_part_of
 from poscli.identify.rotation import from_rotation, from_scales, rotation_of, scales_of
 from poscli.identify.table import addition_of, from_addition, from_table, from_table_moved, table_of
 from poscli.identify.uncounted import uncounted, usual_ropes
+from poscli.identify.undecided import undecided
 from poscli.schemes import Scheme
-from poscli.schemes.forms import Form
-
-_POSITIONS = ("positions", "position_ids", "position", "relative_position")
-_KEY_POSITIONS = ("key_positions",)
-_QUERY_POSITIONS = ("query_positions",)
-_AFTER = ("_out", "_after", "_rot", "_rotated", "_embed")
-_BEFORE = ("", "_before", "_in")
-_PAIRS = (("before", "after"), ("x", "out"), ("x", "y"), ("input", "output"))
-
 
 Explain = Callable[[Evidence], list[Finding]]
 Hold = Callable[[Evidence, Scheme], list[Finding]]
@@ -79,31 +68,6 @@ class Conclusion:
             return []
         best = self.findings[0]
         return [f for f in self.findings[1:] if f.explains and not f.same_as(best)]
-
-
-def evidence_of(dump: Dump, positions: Array | None = None) -> list[Evidence]:
-    """Return what a dump's arrays are evidence of; positions stated by the user come first."""
-    arrays = dict(dump.arrays)
-    stated, queries, keys = (
-        _taken(arrays, names) for names in (_POSITIONS, _QUERY_POSITIONS, _KEY_POSITIONS)
-    )
-    stated = stated if queries is None else queries
-    at = positions if positions is not None else stated
-    in_file = positions is None and stated is not None
-    found = []
-    for names, kind in _pairs(arrays):
-        one, other = (arrays.pop(name) for name in names)
-        for name, array in zip(names, (one, other), strict=True):
-            if np.isneginf(array.values).any():
-                raise PoscliError(
-                    f"{dump.path}: {name}: holds -infinity, which only the mask in a bias does"
-                )
-        found.append(Evidence(kind, one, other, at, keys, names))
-    for name, array in arrays.items():
-        found += _alone(name, array, at, keys)
-    if not found:
-        raise PoscliError(f"{dump.path}: holds positions and nothing that was made of them")
-    return [_flat(replace(e, source=str(dump.path), has_positions=in_file)) for e in found]
 
 
 def conclude(evidence: Evidence) -> Conclusion:
@@ -167,58 +131,6 @@ def held_by(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     return sorted(found, key=lambda f: f.residual)
 
 
-def undecided(evidence: Evidence) -> str:
-    """Say why the evidence cannot tell conventions apart; empty where it may."""
-    if evidence.kind == "before and after":
-        return _undecided_turn(evidence)
-    values = evidence.array.values
-    if evidence.kind == "1 axis":
-        alone = values.size == 1 and not 0 < values[0] < 0.5
-        return "a single frequency is 1 whatever the base" if alone else ""
-    if np.ptp(np.where(np.isfinite(values), values, 0.0)) == 0:
-        return "all numbers are equal"
-    if evidence.kind == "cos and sin":
-        return _undecided_rows(evidence)
-    # Rows in even steps are a bias of the key alone, and may well be equal.
-    if evidence.kind == "2 axes" and np.isfinite(values).all() and not _is_even(values[0]):
-        return _undecided_rows(evidence)
-    if evidence.kind == "2 axes" and values.shape[1] <= 2 < values.shape[0]:
-        return "a single pair turns by 1 per position whatever the base and the layout"
-    return ""
-
-
-def _is_even(row: Array) -> bool:
-    steps = np.diff(row)
-    return row.size > 1 and bool(np.ptp(steps) <= 1e-6 * np.abs(steps).max())
-
-
-def _undecided_turn(evidence: Evidence) -> str:
-    assert evidence.other is not None
-    values, at = evidence.array.values, evidence.positions
-    shapes = values.shape, evidence.other.values.shape
-    if len(set(shapes)) > 1:
-        return f"the two have shapes {shapes[0]} and {shapes[1]}, so neither is the other turned"
-    if np.array_equal(values, evidence.other.values) or (at is not None and not np.any(at)):
-        return "nothing was turned, as at position 0, where no convention turns anything"
-    if values.ndim < 2 or max(values.shape[:-1]) < 2:
-        return "a single position cannot tell a convention"
-    return "a single column is no pair" if values.shape[-1] < 2 else ""
-
-
-def _undecided_rows(evidence: Evidence) -> str:
-    values, at = evidence.array.values, evidence.positions
-    if at is not None and not np.any(at):
-        return "every row is at position 0, where all conventions agree"
-    if len(values) < 2:
-        return "a single position cannot tell a convention"
-    if not np.ptp(values, axis=0).any():
-        return "all rows are equal, so no row tells its position"
-    halves = values.shape[1] == 2 and np.array_equal(values[:, 0], values[:, 1])
-    if values.shape[1] == 1 or (evidence.kind == "cos and sin" and halves):
-        return "a single pair turns by 1 per position whatever the base"
-    return ""
-
-
 def sampled(evidence: Evidence) -> Evidence:
     """Return the first rows of a long table."""
     values = evidence.array.values
@@ -229,85 +141,3 @@ def sampled(evidence: Evidence) -> Evidence:
     other = evidence.other and replace(evidence.other, values=evidence.other.values[:MOST_ROWS])
     array = replace(evidence.array, values=values[:MOST_ROWS])
     return replace(evidence, array=array, other=other, positions=at)
-
-
-def _taken(arrays: dict[str, Stored], names: tuple[str, ...]) -> Array | None:
-    for name in names:
-        if name in arrays and len(arrays) > 1:
-            values = arrays.pop(name).values
-            while values.ndim > 1 and len(values) == 1:
-                values = values[0]
-            return values.astype(np.int64) if (values % 1 == 0).all() else values
-    return None
-
-
-def _pairs(arrays: dict[str, Stored]) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield the names that belong together, and as what."""
-    known = set(arrays)
-    if {"cos", "sin"} <= known:
-        one, other = (_unbatched(arrays[name]) for name in ("cos", "sin"))
-        if one.values.ndim == 2 and one.values.shape == other.values.shape:
-            arrays["cos"], arrays["sin"] = one, other
-            yield ("cos", "sin"), "cos and sin"
-    for name in list(arrays):
-        stem = next((name.removesuffix(end) for end in _AFTER if name.endswith(end)), None)
-        before = next((f"{stem}{b}" for b in _BEFORE if f"{stem}{b}" in known - {name}), None)
-        if stem and before:
-            yield (before, name), "before and after"
-    for before, after in _PAIRS:
-        if {before, after} <= known:
-            yield (before, after), "before and after"
-            return
-
-
-def _unbatched(array: Stored) -> Stored:
-    """Drop leading axes of one entry, as where a table was kept for a batch."""
-    values = array.values
-    while values.ndim > 2 and len(values) == 1:
-        values = values[0]
-    return replace(array, values=values)
-
-
-def _alone(name: str, array: Stored, at: Array | None, keys: Array | None) -> Iterator[Evidence]:
-    values = array.values
-    for form, cos, sin in _cos_and_sin(values):
-        if _look_like_cos_sin(cos, sin):
-            one, other = (replace(array, values=part) for part in (cos, sin))
-            yield Evidence("cos and sin", one, other, at, keys, (name,), form)
-            return
-    axes = values.ndim
-    if not 1 <= axes <= 4:
-        raise PoscliError(f"{name or 'the array'} has {axes} axes; 1 to 4 are explained")
-    yield Evidence(f"{axes} {'axis' if axes == 1 else 'axes'}", array, None, at, keys, (name,))
-
-
-def _cos_and_sin(values: Array) -> Iterator[tuple[Form | None, Array, Array]]:
-    """Yield cos and sin, each (n, c), in the forms in which one array may hold both."""
-    while values.ndim > 3 and len(values) == 1:
-        values = values[0]
-    if values.ndim == 3 and values.shape[0] == 2:
-        yield None, values[0], values[1]
-    if values.ndim == 4 and values.shape[1] == 1:
-        # Stacked tables of a whole batch have an axis of heads.
-        values = values[:, 0]
-    if values.ndim == 3 and values.shape[2] == 2:
-        yield "stacked", values[..., 0], values[..., 1]
-    if values.ndim == 4 and values.shape[2:] == (2, 2):
-        (cos, minus_sin), (sin, again) = np.moveaxis(values, (2, 3), (0, 1))
-        if np.array_equal(cos, again) and np.array_equal(sin, -minus_sin):
-            yield "matrices", cos, sin
-
-
-def _flat(evidence: Evidence) -> Evidence:
-    """Bring positions of several leading axes, as those of a batch, to one."""
-    at, values = evidence.positions, evidence.array.values
-    leading = values.shape[:-1]
-    if at is None or at.ndim < 2 or at.shape != leading:
-        return evidence
-    rows = replace(evidence.array, values=values.reshape(-1, values.shape[-1]))
-    return replace(evidence, kind="2 axes", array=rows, positions=at.reshape(-1))
-
-
-def _look_like_cos_sin(cos: Array, sin: Array) -> bool:
-    sizes = np.hypot(cos, sin)
-    return bool(sizes.all() and np.ptp(sizes) < 0.05 * sizes.max())
