@@ -79,9 +79,10 @@ class Fields:
         return Fields(self.file, f"{self.path}{key}.", value, self.found, self.subject)
 
     def whole(self, key: str, least: int = 1, most: int = 2**31) -> int:
-        value = self.use(key)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self.error(key, f"expected a whole number; got {shown(value)}")
+        """Return a whole number; 8192.0 is one too."""
+        value = _whole(self.use(key))
+        if value is None:
+            raise self.error(key, f"expected a whole number; got {shown(self.content[key])}")
         if not least <= value <= most:
             bound = f"{least} or more" if value < least else f"{most:,} or less"
             raise self.error(key, f"must be {bound}; got {value}")
@@ -113,6 +114,13 @@ class Fields:
             if isinstance(item, bool) or not isinstance(item, int | float):
                 raise self.error(f"{key}[{i}]", f"expected a number; got {shown(item)}")
         return [float(item) for item in value]
+
+    def wholes(self, key: str) -> list[int]:
+        numbers = self.numbers(key)
+        for i, number in enumerate(numbers):
+            if number % 1:
+                raise self.error(f"{key}[{i}]", f"expected a whole number; got {shown(number)}")
+        return [int(number) for number in numbers]
 
     def texts(self, key: str, length: int | None, per: str) -> list[str]:
         """Return a list of names, one per layer."""
@@ -159,3 +167,10 @@ class Fields:
             elif isinstance(value, dict):
                 names += Fields(self.file, f"{path}.", value, self.found).unused()
         return names
+
+
+def _whole(value: Any) -> int | None:
+    """Return a whole number, also one that is written 8192.0; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
+        return None
+    return int(value)
