@@ -230,11 +230,17 @@ def test_b52_a_misspelt_key(config: Config) -> None:
 def test_b52_a_misspelt_key_at_the_top(config: Config) -> None:
     file = config(rope_theta=..., rope_tetha=1e6)
     assert refusal(file) == "rope_tetha: is not known; did you mean rope_theta?"
-    file = config(hidden_size=..., head_dim=64, max_position_embedings=4096)
-    assert "max_position_embedings" not in "".join(warnings(file))
     file = config(max_position_embeddings=..., max_position_embedings=4096)
     assert warnings(file) == [
         "max_position_embedings is not known, and not used; did you mean max_position_embeddings?"
+    ]
+
+
+def test_b52_a_misspelt_key_beside_the_right_one(config: Config) -> None:
+    assert warnings(config(rope_tetha=1e6, max_position_embedings=4096)) == [
+        "rope_tetha is not known, and not used; did you mean rope_theta, which is given too?",
+        "max_position_embedings is not known, and not used; did you mean max_position_embeddings, "
+        "which is given too?",
     ]
 
 
@@ -645,19 +651,22 @@ def test_every_name_leads_to_a_model_type() -> None:
     assert not set(ALIASES) & set(TYPES)
 
 
-HEAD_WIDTHS = {
+WIDTHS = {
     "moonshine": 36,
     "mimo_v2_flash": 192,
-    "qwen3_5": 256,
-    **dict.fromkeys(["qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "glm4v"], 128),
+    **dict.fromkeys(["qwen3_5", "qwen3_5_moe"], 256),
+    **dict.fromkeys(["qwen2_vl", "qwen2_5_vl", "qwen2_5_omni", "qwen2_5_omni_talker"], 128),
+    **dict.fromkeys(["qwen3_vl", "qwen3_vl_moe", "qwen3_omni_moe", "paddleocr_vl"], 128),
+    **dict.fromkeys(["glm4v", "glm4v_moe", "glm_image"], 128),
 }
 
 
 @pytest.mark.parametrize("name", [*TYPES, *ALIASES])
 def test_every_model_type_resolves(config: Config, name: str) -> None:
     pictures = {"image_size": 224, "patch_size": 16}
-    width = HEAD_WIDTHS.get(ALIASES.get(name, name), 64)
-    model = load(Path(config(model_type=name, head_dim=width, rope_theta=..., **pictures)))
+    width = WIDTHS.get(ALIASES.get(name, name), 64)
+    part = {"partial_rotary_factor": 0.5} if name[:5] in ("glm4v", "glm_i") else {}
+    model = load(Path(config(model_type=name, head_dim=width, rope_theta=..., **part, **pictures)))
     for kind in model.kinds:
         kind.scheme.check_width(kind.width, kind.heads)
 

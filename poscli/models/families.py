@@ -25,11 +25,13 @@ class Own:
     """What one layer type has of its own in a model with a rope per layer type.
 
     scaled says whether an old rope_scaling reaches it; built_in is what it has where the file
-    says nothing.
+    says nothing. unread are those of base_keys that transformers 5.24 passes over, although the
+    readers before it did not.
     """
 
     base: float
     base_keys: tuple[str, ...] = ("rope_theta",)
+    unread: tuple[str, ...] = ()
     scaled: bool = True
     built_in: Mapping[str, Any] = field(default_factory=dict)
     head_dim: int | None = None
@@ -40,30 +42,41 @@ class Own:
 class Rotating:
     """A model with RoPE.
 
-    head_dim is the default of the class, where it has one; part is a fraction of the head that
-    turns by default, rotary_dim the same in columns, read from the file too where it is given.
-    sliced says that the width is that of a slice of its own. without names the rule for layers
-    that do not turn. assumed_sections are those of the published models.
+    head_dim is the default of the class, where it has one. unread are those of base_keys that
+    transformers 5.24 passes over. part is the fraction of the head that
+    turns where the file gives none; without one the class turns whole heads and reads none.
+    part_keys hold it outside the block. rotary_dim is the same in columns, read from the file too
+    where it is given. sliced says that the width is that of a slice of its own, sliced_part that
+    the fraction in the block is the share of that slice in a head. original is the original length
+    that the class has, whatever the block says. rope_types are those that the class takes, all of
+    them if empty. without names the rule for layers that do not turn.
+
+    three_positions is the layout of the pairs of three positions, where the model has that;
+    sections are those of the published models. "text" stands for a layout that has no scheme here:
+    only what text turns by is told.
     """
 
     pairing: str = "half"
     base: float = 10000.0
     base_keys: tuple[str, ...] = ("rope_theta",)
+    unread: tuple[str, ...] = ()
     head_dim: int | None = None
     head_key: str = "head_dim"
     sliced: bool = False
-    part: float = 1.0
+    sliced_part: bool = False
+    part: float | None = None
     part_keys: tuple[str, ...] = ("partial_rotary_factor",)
-    part_is_fixed: bool = False
     rotary_dim: int | None = None
     direction: str = "counter-clockwise"
+    original: int | None = None
+    rope_types: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     built_in: Mapping[str, Any] = field(default_factory=dict)
     own: Mapping[str, Own] = field(default_factory=dict)
     full: Full | None = None
     without: str = ""
-    assumed_sections: tuple[int, ...] = ()
-    sections_layout: str = "blocked"
+    sections: tuple[int, ...] = ()
+    three_positions: str = "blocked"
     plain_only: bool = False
     reads_alpha: bool = False
     note: str = ""
@@ -144,3 +157,8 @@ class Parts:
 
 
 Family = Rotating | Rows | Patches | Waves | Plain | Nothing | Choice | Parts
+
+
+def each(names: str, family: Family) -> dict[str, Family]:
+    """Return a line of a table per name, all of one family."""
+    return dict.fromkeys(names.split(), family)

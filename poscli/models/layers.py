@@ -13,6 +13,7 @@ WITH_ROPE = (
     "chunked_attention",
     "attention",
     "hybrid",
+    "hybrid_sliding",
     "compressed_sparse_attention",
 )
 WITHOUT_ATTENTION = ("linear_attention", "mamba", "conv", "recurrent", "moe", "mlp")

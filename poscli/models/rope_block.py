@@ -1,7 +1,7 @@
 """From one block of rope settings, old style or new, to the settings of a scheme."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from math import log
 from typing import Any
@@ -39,7 +39,9 @@ _COMMON = (
     "partial_rotary_factor",
     "mrope_section",
     "mrope_interleaved",
+    "xdrope_section",
     "llama_4_scaling_beta",
+    "max_position_embeddings",
 )
 _KEYS: dict[str, tuple[str, ...]] = {
     "default": (),
@@ -79,7 +81,8 @@ _KNOWN = {*_COMMON, *_ELSEWHERE, *(key for keys in _KEYS.values() for key in key
 class Block:
     """A block of rope settings inside a config, and what is around it.
 
-    fields is the block, empty where the file has none; outer is the config.
+    fields is the block, empty where the file has none; outer is the config. own is given where the
+    block is that of one layer type.
     """
 
     fields: Fields
@@ -87,7 +90,6 @@ class Block:
     family: Rotating
     own: Own | None
     model_type: str
-    nested: bool = False
 
     def rope_type(self) -> str:
         """Return the rope type; PoscliError where two keys disagree, or where it is not known."""
@@ -107,6 +109,11 @@ class Block:
                 named[0],
                 f"there is no rope type {types[0]!r} in {self.model_type}; "
                 f"{nearest(types[0], [*SCHEMES_OF, *self.family.aliases])}",
+            )
+        allowed = self.family.rope_types
+        if allowed and types[0] not in allowed:
+            raise fields.error(
+                named[0], f"{self.model_type} takes {' and '.join(allowed)} only; got {types[0]!r}"
             )
         fields.record("rope type", types[0], named[0])
         return types[0]
@@ -128,72 +135,124 @@ class Block:
 
     def base(self) -> float:
         fields, found = self.fields, self.fields.found
-        own = self.own
-        keys = self.family.base_keys if own is None else own.base_keys
-        default = self.family.base if own is None else own.base
-        top = self.outer.first(keys)
+        rules = self.family if self.own is None else self.own
+        where, key = self._first(rules.base_keys)
+        stated = where.number(key) if key else None
+        name = f"{where.path}{key}"
         if fields.has("rope_theta"):
             value = fields.number("rope_theta")
             fields.record("base", value, "rope_theta")
-            if top is not None and self.outer.number(top) != value:
+            if stated is not None and stated != value:
                 found.warn(
                     f"{fields.path}rope_theta is {plain(value)} and is used; "
-                    f"{self.outer.path}{top} says {plain(self.outer.number(top))}"
+                    f"{name} says {plain(stated)}"
                 )
             return value
-        if top is not None:
-            value = self.outer.number(top)
-            self.outer.record("base", value, top)
-            return value
-        fields.trace("base", default, "default of the model type")
+        if stated is not None:
+            where.record("base", stated, key)
+            if name.removeprefix(self.outer.path) in rules.unread and stated != rules.base:
+                of = f" for {fields.subject}" if fields.subject else ""
+                found.warn(
+                    f"{name} is {plain(stated)} and is used{of}; transformers 5.24 does not read "
+                    f"it there, and takes {plain(rules.base)}"
+                )
+            return stated
+        fields.trace("base", rules.base, "default of the model type")
         if not self.family.plain_only:
-            where = f"{self.outer.path}{keys[0] if keys else 'rope_theta'}"
-            where += f" for {fields.subject}" if fields.subject and not keys else ""
-            found.warn(
-                f"{where} is not in the file: {plain(default)} assumed, the default of "
-                f"{self.model_type}"
-            )
-        return default
+            self._warn_of_default(rules.base_keys, rules.base)
+        return rules.base
 
-    def part(self, width: int) -> dict[str, Any]:
-        """Return how much of a head turns, as a setting; nothing where all of it does."""
-        fields, outer, family = self.fields, self.outer, self.family
-        if family.rotary_dim is not None and outer.has("rotary_dim"):
+    def _warn_of_default(self, keys: Sequence[str], base: float) -> None:
+        outer, of = self.outer, f" for {self.fields.subject}" if self.fields.subject else ""
+        if "rope_theta" not in keys and outer.has("rope_theta"):
+            text = f"rope_theta is not used{of}: {self.model_type} does not read it there, and "
+            outer.found.warn(f"{outer.path}{text}{plain(base)} is assumed, its default")
+            return
+        where = f"{outer.path}{keys[0].split('.')[-1] if keys else 'rope_theta'}"
+        outer.found.warn(
+            f"{where}{'' if keys else of} is not in the file: {plain(base)} assumed, the default "
+            f"of {self.model_type}"
+        )
+
+    def _first(self, keys: Sequence[str]) -> tuple[Fields, str]:
+        """Return the first key that is given and the object that it is in; no key if none is."""
+        for dotted in keys:
+            *parents, key = dotted.split(".")
+            where = self.outer
+            for parent in parents:
+                where = where.inner(parent) if where.has(parent) else replace(where, content={})
+            if where.has(key):
+                return where, key
+        return self.outer, ""
+
+    def part(self, kind: str, width: int) -> dict[str, Any]:
+        """Return how much of a head turns, as a setting; nothing where all of it does.
+
+        A class that turns whole heads passes over a part that is given. For a rope type other than
+        default transformers makes a table for that part all the same, which then does not fit.
+        """
+        fields, outer, family, name = self.fields, self.outer, self.family, "partial_rotary_factor"
+        if family.sliced_part:
+            return {}
+        top = outer.first(family.part_keys)
+        where, key = (fields, name) if fields.has(name) else (outer, top or "")
+        whole = family.part is None and kind != "proportional"
+        if whole and key and where.content[key] != 1:
+            text = f"{where.path}{key} is not used: {self.model_type} turns whole heads"
+            if kind == "default":
+                fields.found.warn(text)
+                return {}
+            fields.found.warn(
+                f"{where.path}{key} is used; {self.model_type} turns whole heads in transformers "
+                f"5.24, which makes a {kind} table for the part and fails"
+            )
+        if key:
+            value, origin = where.number(key), f"{where.path}{key}"
+        elif family.rotary_dim is not None and outer.has("rotary_dim"):
             columns = outer.whole("rotary_dim")
             outer.record("columns that turn", columns, "rotary_dim")
             return {"rotary_dim": columns}
-        if family.rotary_dim:
+        elif family.rotary_dim:
             fields.trace("columns that turn", family.rotary_dim, "default of the model type")
             return {"rotary_dim": family.rotary_dim}
-        top = outer.first(family.part_keys)
-        if family.part_is_fixed:
-            value, origin = family.part, "fixed by the model type"
-        elif fields.has("partial_rotary_factor"):
-            value = fields.number("partial_rotary_factor")
-            origin = f"{fields.path}partial_rotary_factor"
-        elif top is not None:
-            value, origin = outer.number(top), f"{outer.path}{top}"
         else:
-            value, origin = family.part, "default of the model type"
+            value, origin = family.part or 1.0, "default of the model type"
+            if self.own is not None and value != 1 and kind != "default":
+                fields.found.warn(
+                    f"{fields.path}{name} is not in the file: {plain(value)} assumed, the default "
+                    f"of {self.model_type}; transformers 5.24 takes 1 for rope type {kind}"
+                )
         fields.trace("part of a head that turns", value, origin)
-        return {} if value == 1 else {"partial_rotary_factor": value}
+        if name not in family.part_keys and outer.has(name) and outer.content[name] != value:
+            fields.found.warn(
+                f"{outer.path}{name} is not used: {self.model_type} does not read it there"
+            )
+        return {} if value == 1 and kind != "proportional" else {name: value}
 
     def original_length(self, longest: int | None) -> int:
-        """Return L; a top-level field wins over the one in the block, and both over the longest."""
-        fields, outer = self.fields, self.outer
-        if outer.has(ORIGINAL):
-            value = outer.whole(ORIGINAL)
-            outer.record("original length", value, ORIGINAL)
-            if fields.has(ORIGINAL) and fields.whole(ORIGINAL) != value:
+        """Return L: the field beside the block, else the one in it, else the longest length.
+
+        Where layer types have blocks of their own, what is beside them does not count.
+        """
+        fields, outer, beside = self.fields, self.outer, self._original_beside()
+        inside = fields.whole(ORIGINAL) if fields.has(ORIGINAL) else None
+        if outer.has(ORIGINAL) and self.own is not None:
+            fields.found.warn(
+                f"{outer.path}{ORIGINAL} is not used: {self.model_type} has one per layer type"
+            )
+        if beside is not None:
+            value, origin = beside
+            fields.trace("original length", value, origin)
+            if inside is not None and inside != value:
+                which = "" if outer.has(ORIGINAL) else " by default"
                 fields.found.warn(
-                    f"{outer.path}{ORIGINAL} is {value} and is used; {fields.path}{ORIGINAL} says "
-                    f"{fields.whole(ORIGINAL)}"
+                    f"{outer.path}{ORIGINAL} is {value}{which} and is used; "
+                    f"{fields.path}{ORIGINAL} says {inside}"
                 )
             return value
-        if fields.has(ORIGINAL):
-            value = fields.whole(ORIGINAL)
-            fields.record("original length", value, ORIGINAL)
-            return value
+        if inside is not None:
+            fields.record("original length", inside, ORIGINAL)
+            return inside
         if longest is None:
             raise fields.error(ORIGINAL, "is missing, and so is max_position_embeddings")
         fields.trace("original length", longest, "max_position_embeddings")
@@ -202,6 +261,16 @@ class Block:
             "max_position_embeddings"
         )
         return longest
+
+    def _original_beside(self) -> tuple[int, str] | None:
+        """Return the original length that wins over the block's, and where it came from."""
+        if self.own is not None:
+            return None
+        if self.outer.has(ORIGINAL):
+            return self.outer.whole(ORIGINAL), f"{self.outer.path}{ORIGINAL}"
+        if self.family.original is not None:
+            return self.family.original, "default of the model type"
+        return None
 
     def scaling(self, kind: str, longest: int | None) -> tuple[dict[str, Any], Lengths]:
         """Return the settings that the rope type adds, and the lengths."""
@@ -270,7 +339,7 @@ class Block:
         if self.fields.has("truncate"):
             settings["truncate"] = self.fields.truth("truncate")
             self.fields.record("truncate", settings["truncate"], "truncate")
-            if self.nested and not settings["truncate"]:
+            if self.own is not None and not settings["truncate"]:
                 self.fields.found.warn(
                     f"{self.fields.path}truncate is false and is used; transformers 5.24 does not "
                     "see it inside a layer type, and truncates"
@@ -335,7 +404,7 @@ class Block:
 
     def _extended(self, original: int, factor: float, longest: int | None) -> Lengths:
         """The longest length counts the factor already, unless it is still the original one."""
-        stated = self.outer.has(ORIGINAL) or self.fields.has(ORIGINAL)
+        stated = self._original_beside() is not None or self.fields.has(ORIGINAL)
         if longest is not None and not stated:
             return Lengths(original, longest, f"max_position_embeddings, as there is no {ORIGINAL}")
         if longest is None or longest == original:

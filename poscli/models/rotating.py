@@ -51,14 +51,16 @@ def resolve_rotating(fields: Fields, family: Rotating, model_type: str) -> list[
 
 def make(fields: Fields, settings: Mapping[str, Any], width: int, head_count: int) -> Scheme:
     """Return the scheme; PoscliError names the file and the key where its settings are wrong."""
+    scheme_name = settings["name"]
     try:
-        scheme: Scheme = build(SCHEMES[settings["name"]], settings)
+        scheme: Scheme = build(SCHEMES[scheme_name], settings)
         scheme.check_width(width, head_count)
     except PoscliError as error:
         text = str(error)
         for ours, theirs in FILE_KEYS.items():
             text = re.sub(rf"\b{ours}\b(?! [a-z]+ing)", theirs, text)
-        raise PoscliError(f"{fields.file}: {fields.path}{text}") from None
+        path = "" if text.startswith(scheme_name) else fields.path
+        raise PoscliError(f"{fields.file}: {path}{text}") from None
     return scheme
 
 
@@ -72,7 +74,6 @@ def _turns(fields: Fields, family: Rotating, model_type: str) -> dict[str, Turn 
     names = [key for key in block.content if key in LAYER_TYPES]
     if names:
         return _nested(block, fields, family, model_type)
-    given = fields.path + style if style else ""
     if not family.own:
         inner = block if style else empty(fields, family.built_in)
         if not style and family.built_in:
@@ -81,14 +82,27 @@ def _turns(fields: Fields, family: Rotating, model_type: str) -> dict[str, Turn 
                 f"with factor {family.built_in['factor']:g} assumed, as {model_type} has built in"
             )
         return {"all": _turn(Block(inner, fields, family, None, model_type))}
-    if style == "rope_parameters":
+    return _each_own(style, block, fields, family, model_type)
+
+
+def _each_own(
+    style: str, block: Fields, fields: Fields, family: Rotating, model_type: str
+) -> dict[str, Turn | None]:
+    """Return what turns in a model with a rope per layer type whose file does not have it so."""
+    reach = style == "rope_scaling" and any(own.scaled for own in family.own.values())
+    if style and not reach:
+        fields.found.used.discard(fields.path + style)
         fields.found.warn(
-            f"{given} is not given per layer type, as {model_type} has it: taken for full attention"
+            f"{fields.path}{style} is not used: {model_type} has rope_parameters per layer type"
+        )
+    elif style and block.has("type") and not block.has("rope_type"):
+        fields.found.warn(
+            f"{block.path}type is read as rope_type; transformers 5.24 does not read it in "
+            f"{model_type}, and does not scale; 4.57 does"
         )
     turns: dict[str, Turn | None] = {}
     for name, own in family.own.items():
-        reached = bool(style) and own.scaled
-        inner = block if reached else empty(fields, own.built_in)
+        inner = block if reach and own.scaled else empty(fields, own.built_in)
         turns[name] = _turn(Block(*_for(name, inner, fields), family, own, model_type))
     return turns
 
@@ -138,7 +152,11 @@ def _nested(
             continue
         own = family.own.get(key, Own(family.base, family.base_keys))
         inner, outer = _for(key, block.inner(key), fields)
-        turns[key] = _turn(Block(inner, outer, family, own, model_type, nested=True))
+        turns[key] = _turn(Block(inner, outer, family, own, model_type))
+    for key, own in family.own.items():
+        if key not in turns:
+            inner, outer = _for(key, empty(fields, own.built_in), fields)
+            turns[key] = _turn(Block(inner, outer, family, own, model_type))
     return turns
 
 
@@ -153,7 +171,7 @@ def _turn(block: Block) -> Turn:
     block.check_keys(kind)
     width = rotary_head_width(outer, family, block.own, kind)
     added, lengths = block.scaling(kind, length(outer))
-    part = block.part(width)
+    part = block.part(kind, width)
     pairs = int(width * part.get("partial_rotary_factor", 1.0)) // 2
     settings: dict[str, Any] = {
         "name": SCHEMES_OF[kind],
@@ -170,13 +188,19 @@ def _turn(block: Block) -> Turn:
 
 
 def _sections(block: Block, kind: str, pairs: int) -> dict[str, Any]:
-    """Return what makes a plain RoPE one of three positions, where the model has that."""
+    """Return what makes a plain RoPE one of three positions, where the model has that.
+
+    For a scaled one there is no scheme of three positions: those of text are equal, and turn by the
+    scaled frequencies as they are.
+    """
     fields, family = block.fields, block.family
-    if fields.has("mrope_section"):
-        sections = [int(n) for n in fields.numbers("mrope_section")]
-        fields.record("sections", sections, "mrope_section")
-    elif family.assumed_sections:
-        sections = list(family.assumed_sections)
+    text_only = kind != "default" or family.three_positions == "text"
+    key = fields.first(("mrope_section", "xdrope_section"))
+    if key:
+        sections = fields.wholes(key)
+        fields.record("sections", sections, key)
+    elif family.sections and not text_only:
+        sections = list(family.sections)
         if sum(sections) != pairs:
             raise block.outer.error(
                 "mrope_section",
@@ -188,11 +212,18 @@ def _sections(block: Block, kind: str, pairs: int) -> dict[str, Any]:
             f"{block.outer.path}mrope_section is not in the file: {sections} "
             f"assumed, as in the published {block.model_type}"
         )
-    else:
+    elif not family.sections:
         return {}
-    if kind != "default":
-        raise fields.error("mrope_section", f"is not known together with rope type {kind}")
-    layout = family.sections_layout
+    if text_only:
+        if key and sum(sections) != pairs:
+            raise fields.error(key, f"must add up to {pairs}, the pairs; got {sections}")
+        fields.use("mrope_interleaved")
+        fields.found.note(
+            "in pictures each pair turns by one of several positions; those of text are equal, and "
+            "this is what text turns by"
+        )
+        return {}
+    layout = family.three_positions
     if fields.has("mrope_interleaved"):
         layout = "interleaved" if fields.truth("mrope_interleaved") else "blocked"
         fields.record("layout of the sections", layout, "mrope_interleaved")

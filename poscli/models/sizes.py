@@ -12,6 +12,8 @@ HEADS = (
     "n_heads",
     "num_heads",
     "encoder_attention_heads",
+    "decoder_num_attention_heads",
+    "num_encoder_attention_heads",
     "decoder_attention_heads",
     "attention_heads",
 )
@@ -21,6 +23,7 @@ LAYERS = (
     "n_layers",
     "num_layers",
     "encoder_layers",
+    "decoder_num_hidden_layers",
     "decoder_layers",
 )
 _WIDEST = 2**16
