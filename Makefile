@@ -7,7 +7,7 @@ TRAINED := $(filter extrapolate-train-%,$(CONFIGS))
 EXPERIMENTS := $(filter-out $(TRAINED),$(CONFIGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo experiments test check peers format lint types schema clean $(CONFIGS)
+.PHONY: help setup demo experiments test check peers bench format lint types schema clean $(CONFIGS)
 
 help: ## list every target
 	@echo "targets:"
@@ -51,6 +51,10 @@ peers: .venv-peers/installed ## run the tests against the installed libraries, i
 	@echo "installing the libraries that poscli is held against into .venv-peers"
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@touch $@
+
+bench: .venv-peers/installed ## print what was measured beside its goals, of all SUBJECTS or those named
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	  .venv-peers/bin/python tests/benchmarks $(SUBJECTS)
 
 format: setup ## check the format of the code
 	@$(BIN)/ruff format --check .
