@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -62,6 +63,16 @@ def npy_file(write: Write, array: np.ndarray) -> str:
     stream = io.BytesIO()
     np.save(stream, array)
     return write(stream.getvalue(), "data.npy")
+
+
+def traced_peak(call: Callable[[], object]) -> int:
+    """Return the most bytes that a call held at once beyond what was there."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def refused(*args: str) -> str:

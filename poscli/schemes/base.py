@@ -5,19 +5,22 @@ files additive.py, rotary.py and score_bias.py: each turns one formula into one 
 scheme is a subclass of one of them whose fields are its settings and whose method is its formula.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
-from poscli.arrays import Array
+from poscli.arrays import Array, Precision, rounded
 from poscli.errors import PoscliError
 from poscli.padding import pads_counted
 from poscli.phase import Frequencies
 from poscli.report import Cell, Check, Grid, Table
 from poscli.settings import Settings
 from poscli.text import plain, setting
+
+Encoder = Callable[[Array, Precision], Array]
+"""Takes positions and the format that the values are rounded to; gives the values."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +189,15 @@ class Scheme(Settings):
         """Return the encoding itself as a labelled float64 array."""
         return position_table(
             "P, zero: nothing is added", positions, np.zeros((len(positions), width))
+        )
+
+    def encoder(self, width: int, heads: int) -> Encoder:
+        """Return the function that makes the values of encoding(), for many calls.
+
+        What depends on the width alone is made once.
+        """
+        return lambda positions, precision: rounded(
+            self.encoding(positions, width, heads).values, precision
         )
 
     def details(self, positions: Array, width: int) -> list[Grid]:

@@ -13,13 +13,13 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from poscli.arrays import Array
+from poscli.arrays import Array, Precision, rounded
 from poscli.errors import PoscliError
 from poscli.padding import pads_counted, pads_skipped
-from poscli.phase import Frequencies, cos_sin, powers
+from poscli.phase import Circle, Frequencies, cos_sin, powers
 from poscli.report import Grid, check, tolerance
 from poscli.schemes.additive import Additive
-from poscli.schemes.base import Beyond, position_labels
+from poscli.schemes.base import Beyond, Encoder, position_labels
 from poscli.schemes.turns import angle_cells, ladder, unfinished_pairs, wavelength_grid
 from poscli.text import angle_for_reading, figure, plain
 
@@ -28,6 +28,8 @@ Ladder = Literal["paper", "log-timescale"]
 _OFFSETS = (0, 1, 2, 3, 5, 8, 13)
 _SHOWN_PAIRS = 3
 _PADDING = -1
+_AT_ONCE = 2**17
+"""Pairs of a sine and a cosine computed at once where they are not side by side in the table."""
 
 
 class Sines(Additive):
@@ -98,14 +100,40 @@ class Sines(Additive):
 
     def vectors(self, positions: Array, width: int) -> Array:
         self.check_width(width, 1)
-        cos, sin = cos_sin(self.number(positions), self.frequencies(width))
+        return self.encoder(width, 1)(positions, "float64")
+
+    def encoder(self, width: int, heads: int) -> Encoder:
+        circle, amplitude = Circle(self.frequencies(width)), self.amplitude(width)
+
+        def encode(positions: Array, precision: Precision) -> Array:
+            single = precision == "float32" and amplitude == 1
+            table = np.zeros((len(positions), width), "float32" if single else "float64")
+            self._fill(circle, positions, table)
+            if self.zero_padding:
+                table[positions == _PADDING] = 0.0
+            if amplitude != 1:
+                table *= amplitude
+            return table if single else rounded(table, precision)
+
+        return encode
+
+    def _fill(self, circle: Circle, positions: Array, table: Array) -> None:
+        """Write sines and cosines into the columns of a table (n, width) that are theirs."""
+        width = table.shape[1]
         sines, cosines = self.columns(width)
-        table = np.zeros((len(positions), width))
-        table[:, sines] = sin[:, : len(sines)]
-        table[:, cosines] = cos[:, : len(cosines)]
-        if self.zero_padding:
-            table[positions == _PADDING] = 0.0
-        return table * self.amplitude(width)
+        kind = np.complex64 if table.dtype == np.float32 else np.complex128
+        if self.layout == "interleaved" and 2 * len(cosines) == width:
+            circle.fill(self.number(positions), table.view(kind))
+            return
+        pairs = max(len(sines), len(cosines))
+        rows = max(1, _AT_ONCE // pairs)
+        for start in range(0, len(positions), rows):
+            block = table[start : start + rows]
+            both = np.empty((len(block), pairs), kind)
+            circle.fill(self.number(positions[start : start + rows]), both)
+            for columns, part in ((sines, both.real), (cosines, both.imag)):
+                if len(columns):
+                    block[:, _in_steps(columns)] = part[:, : len(columns)]
 
     def steps(self, positions: Array, width: int, heads: int) -> list[str]:
         values, amplitude = self.vectors(positions, width), self.amplitude(width)
@@ -198,6 +226,12 @@ class Sines(Additive):
         if self.ladder == "paper":
             return f"{plain(self.base)}^({2 * pair}/{inner})"
         return f"{plain(self.base)}^({pair}/{max((inner + 1) // 2 - 1, 1)})"
+
+
+def _in_steps(columns: Array) -> slice:
+    """Return the slice that picks columns which follow each other in even steps."""
+    first, second, last = (columns[0], columns[min(1, len(columns) - 1)], columns[-1])
+    return slice(int(first), int(last) + 1, max(1, int(second - first)))
 
 
 def _shown_matrix(
