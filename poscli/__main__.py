@@ -1,5 +1,17 @@
-"""Run the command line as `python -m poscli`."""
+"""Run the command line: `poscli`, or `python -m poscli`."""
 
-from poscli.cli import app
+import sys
 
-app(prog_name="poscli")
+
+def main() -> None:
+    """Run the app; an interrupt while it is being loaded ends it as one does later."""
+    try:
+        from poscli.cli import app
+
+        app(prog_name="poscli")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

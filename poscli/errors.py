@@ -1,7 +1,6 @@
 """The one exception poscli raises for input it cannot run with."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 class PoscliError(ValueError):
@@ -25,6 +24,8 @@ def nearest(word: str, allowed: Iterable[str]) -> str:
     >>> nearest("sinusodial", ["none", "sinusoidal"])
     "nearest: 'sinusoidal'; known: none, sinusoidal"
     """
+    from difflib import get_close_matches
+
     names = list(allowed)
     known = "known: " + (", ".join(names) if names else "nothing")
     close = get_close_matches(word, names, n=1)

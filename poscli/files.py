@@ -3,6 +3,7 @@
 import io
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -117,22 +118,33 @@ def write_whole(path: Path, data: bytes) -> None:
 
     A link is followed; what is no plain file, such as a device or a pipe, is written to directly.
     """
+    write_pieces(path, [data])
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    """Write a file as write_whole does, from pieces that may be made while it is written.
+
+    Where anything stops the writing, the file is what it was before, and nothing else is left.
+    """
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
-            target.write_bytes(data)
+            with target.open("wb") as stream:
+                stream.writelines(pieces)
         else:
-            _replace(target, data)
+            _replace(target, pieces)
+    except PoscliError:
+        raise
     except (OSError, ValueError, RuntimeError) as error:
         raise PoscliError(f"{path}: cannot be written: {_why(error)}") from None
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, pieces: Iterable[bytes | memoryview]) -> None:
     mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".poscli-")
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            stream.writelines(pieces)
         os.chmod(name, mode)
         os.replace(name, target)
     finally:

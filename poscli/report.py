@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from poscli.arrays import Array
+from poscli.rows import Made, Rows
 
 Cell = float | int | str | bool | None
 
@@ -18,29 +19,36 @@ class Grid:
     """A titled table: label columns first, then one cell per column.
 
     index names the label columns; labels holds one tuple of labels per row; cells holds one
-    sequence of len(columns) cells per row, or is an array of that shape.
+    sequence of len(columns) cells per row, or is an array of that shape, held or made in rows.
     """
 
     title: str
     index: tuple[str, ...]
     columns: tuple[str, ...]
     labels: Sequence[tuple[str, ...]]
-    cells: Sequence[Sequence[Cell]] | Array
+    cells: Sequence[Sequence[Cell]] | Array | Rows
 
-    def rows(self) -> list[list[Cell]]:
-        """Return the cells as plain Python values, row by row."""
-        if isinstance(self.cells, np.ndarray):
-            return self.cells.tolist()  # type: ignore[no-any-return]
-        return [list(row) for row in self.cells]
+    def rows(self, start: int = 0, stop: int | None = None) -> list[list[Cell]]:
+        """Return the cells as plain Python values, row by row; all of them, or some."""
+        if isinstance(self.cells, Rows):
+            some = self.cells.make(start, len(self.labels) if stop is None else stop)
+        elif isinstance(self.cells, np.ndarray):
+            some = self.cells[start:stop]
+        else:
+            return [list(row) for row in self.cells[start:stop]]
+        return some.tolist()  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class Table:
-    """An array of named, labelled axes: what csv and npy write."""
+    """An array of named, labelled axes: what csv and npy write.
+
+    values is an array, or Rows where one would be too large to hold.
+    """
 
     name: str
-    axes: tuple[tuple[str, tuple[str, ...]], ...]
-    values: Array
+    axes: tuple[tuple[str, Sequence[str]], ...]
+    values: Any
 
     def named(self, tokens: Sequence[str]) -> "Table":
         """Return the table with the tokens beside the labels of its last two axes."""
@@ -53,14 +61,31 @@ class Table:
 
     def grid(self) -> Grid:
         """Return the whole array as one grid, every axis but the last as a label column."""
-        labels = list(product(*(labels for _, labels in self.axes[:-1])))
         last, columns = self.axes[-1]
+        if len(self.axes) == 1:
+            return Grid(
+                self.name, (), tuple(f"{last} {c}" for c in columns), [()], self.values[None]
+            )
+        row_labels = self.axes[-2][1]
+        steps, count = list(product(*(labels for _, labels in self.axes[:-2]))), len(row_labels)
+
+        def labels(start: int, stop: int) -> list[tuple[str, ...]]:
+            found: list[tuple[str, ...]] = []
+            while start < stop:
+                step, row = divmod(start, count)
+                some = row_labels[row : row + stop - start]
+                found += [(*steps[step], label) for label in some]
+                start += len(some)
+            return found
+
+        rows = len(steps) * count
+        whole = isinstance(self.values, np.ndarray)
         return Grid(
             self.name,
             tuple(name for name, _ in self.axes[:-1]),
             tuple(f"{last} {c}" for c in columns),
-            labels,
-            self.values.reshape(len(labels), len(columns)),
+            labels(0, rows) if whole else Made(rows, labels),
+            self.values.reshape(rows, len(columns)) if whole else self.values,
         )
 
     def grids(self) -> list[Grid]:
@@ -71,15 +96,15 @@ class Table:
         leading = self.axes[:-2]
         steps = product(*(range(len(labels)) for _, labels in leading))
         shown = []
-        for step in steps:
+        for k, step in enumerate(steps):
             names = [f"{axis} {labels[i]}" for (axis, labels), i in zip(leading, step, strict=True)]
             shown.append(
                 Grid(
                     ", ".join([self.name, *names]),
                     (rows,),
                     tuple(f"{last} {columns[0]}" if i == 0 else c for i, c in enumerate(columns)),
-                    [(label,) for label in row_labels],
-                    self.values[step],
+                    Made(len(row_labels), lambda i, j: [(label,) for label in row_labels[i:j]]),
+                    self.values.part(k) if isinstance(self.values, Rows) else self.values[step],
                 )
             )
         return shown
@@ -221,14 +246,15 @@ class Report:
     """The result of one experiment.
 
     settings are the resolved values it ran with. result is what --format csv writes, array what
-    --format npy writes where the command has one, figures what --plot draws.
+    --format npy writes where the command has one, figures what --plot draws. An array too large to
+    hold comes in rows that are made when they are written.
     """
 
     title: str
     settings: dict[str, Any]
     sections: Sequence[Section]
     result: Grid
-    array: Array | None = field(default=None)
+    array: Array | Rows | None = field(default=None)
     figures: Sequence[Figure] = ()
 
     @property

@@ -4,21 +4,31 @@
 """
 
 import os
-import re
 import signal
 import sys
+from copy import copy
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from poscli import __version__
-from poscli.errors import PoscliError, nearest
+from poscli.cli.commands import Commands, listed
+from poscli.errors import PoscliError
 from poscli.text import visible
 
 
 class Group(TyperGroup):
     """The app, with every error turned into one line on standard error and a status."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = Commands()  # type: ignore[assignment]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        shown = copy(self)
+        shown.commands = listed()  # type: ignore[assignment]
+        super(Group, shown).format_help(ctx, formatter)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         if hasattr(signal, "SIGPIPE"):
@@ -45,32 +55,6 @@ class Group(TyperGroup):
         if status == 1 and {"--show-completion", "--install-completion"} & set(sys.argv):
             typer.echo("name the shell instead: _POSCLI_COMPLETE=source_bash poscli", err=True)
         sys.exit(status if isinstance(status, int) else 0)
-
-
-class Command(TyperCommand):
-    """A command that reads -3 as a number, and suggests the option that was meant."""
-
-    ignore_unknown_options = True
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        options = {
-            name: option
-            for option in self.get_params(ctx)
-            if option.param_type_name == "option"
-            for name in option.opts
-        }
-        value_follows = False
-        for arg in args:
-            if arg == "--":
-                break
-            if value_follows:
-                value_follows = False
-            elif re.match(r"--|-[A-Za-z]", arg):
-                name = arg.partition("=")[0]
-                if name not in options:
-                    raise PoscliError(f"there is no option {name}; {nearest(name, options)}")
-                value_follows = "=" not in arg and not getattr(options[name], "is_flag", False)
-        return super().parse_args(ctx, args)
 
 
 app = typer.Typer(

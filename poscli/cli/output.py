@@ -1,14 +1,16 @@
 """Where a report goes: a terminal, a file, a figure; and the status that follows from it."""
 
 import sys
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
 
 import typer
 
 from poscli.errors import PoscliError
-from poscli.files import write_whole
+from poscli.files import write_pieces, write_whole
 from poscli.report import Report
+from poscli.rows import Rows
 
 _TEXTS = ("", "txt", "text", "log", "md", "out")
 
@@ -52,15 +54,19 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
     from poscli.render.data import to_csv, to_json, to_npy
     from poscli.render.table import render, to_text
 
+    if plot is not None and isinstance(report.array, Rows):
+        raise PoscliError(
+            f"{' x '.join(map(str, report.array.shape))} numbers are too many to draw"
+        )
     output = output or _format_of(out)
-    writers = {
+    writers: dict[Format, Callable[[Report], Iterable[bytes | memoryview]]] = {
         Format.JSON: to_json,
         Format.CSV: to_csv,
         Format.NPY: to_npy,
-        Format.TABLE: to_text,
+        Format.TABLE: lambda report: [to_text(report)],
     }
     if out is not None:
-        write_whole(out, writers[output](report))
+        write_pieces(out, writers[output](report))
         typer.echo(f"wrote {out}", err=True)
     elif output is Format.TABLE:
         render(report, sys.stdout)
@@ -68,7 +74,7 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
         raise PoscliError("npy is not for a terminal; give --out FILE, or pipe it")
     else:
         sys.stdout.flush()
-        sys.stdout.buffer.write(writers[output](report))
+        sys.stdout.buffer.writelines(writers[output](report))
         sys.stdout.buffer.flush()
     if plot is not None:
         from poscli.render.figures import draw

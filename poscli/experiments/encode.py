@@ -1,5 +1,6 @@
 """encode: the numbers of one scheme, at the positions asked for."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, prod
 from pathlib import Path
@@ -14,8 +15,9 @@ from poscli.experiments.padded import mask_of, rows_by_family
 from poscli.experiments.precision import precision_grids
 from poscli.files import load_array
 from poscli.phase import wavelengths
-from poscli.positions import Positions, as_array, grid_positions, refuse_size
+from poscli.positions import MOST_NUMBERS, Positions, as_array, grid_positions, refuse_size
 from poscli.report import Curve, Curves, Figure, Grid, Heatmap, Report, Section, Table
+from poscli.rows import Made, Rows
 from poscli.schemes import AnyScheme
 from poscli.schemes.base import Scheme, position_labels
 from poscli.schemes.forms import Form, in_form
@@ -107,16 +109,15 @@ def encode(config: EncodeConfig) -> Report:
             data = np.repeat(data, len(positions), axis=0)
     scheme.check_width(width, heads)
     scheme.check_positions(positions)
-    refuse_size(
-        scheme.size(len(positions), width, heads), f"{len(positions):,} positions of width {width}"
-    )
-    table = _table(config, scheme, positions, width)
-    if not np.isfinite(table.values).all():
-        raise PoscliError(f"{scheme.label()} makes numbers here that float64 cannot hold")
+    size = scheme.size(len(positions), width, heads)
+    only_shown = config.explain or any(x is not None for x in (data, config.precision, config.show))
+    in_rows = size > MOST_NUMBERS and bool(scheme.applied) and not only_shown
+    if not in_rows:
+        refuse_size(size, f"{len(positions):,} positions of width {width}")
+    make = _in_form(config.show) if config.show else _in_rows if in_rows else _at_once
+    table, details = make(scheme, positions, width, heads, config.dtype)
     table = table.named(tokens) if tokens and not scheme.applied else table
-    table = replace(table, values=rounded(table.values, config.dtype))
-    before = scheme.details(positions, width) if config.show is None else []
-    grids, result, array = [*before, *table.grids()], table.grid(), table.values
+    grids, result, array = [*details, *table.grids()], table.grid(), table.values
     if data is not None:
         grids = [_token_grid("E, the data", tokens, positions, data), *grids]
         if scheme.applied:
@@ -142,16 +143,70 @@ def encode(config: EncodeConfig) -> Report:
         sections=[Section(grids=grids, lines=lines)],
         result=result,
         array=array,
-        figures=_figures(scheme, table, positions, width),
+        figures=[] if in_rows else _figures(scheme, table, positions, width),
     )
 
 
-def _table(config: EncodeConfig, scheme: Scheme, positions: Array, width: int) -> Table:
-    if config.show is None:
-        return scheme.encoding(positions, width, config.heads)
-    if not isinstance(scheme, Rotary):
-        raise PoscliError(f"{config.show} is a form of rotary turns, and {scheme.name} has none")
-    return in_form(config.show, scheme, positions, width)
+def _in_form(form: Form) -> Callable[..., tuple[Table, list[Grid]]]:
+    """Return what makes the turns of a scheme in one of the forms, and nothing before them."""
+
+    def make(
+        scheme: Scheme, positions: Array, width: int, heads: int, dtype: Precision
+    ) -> tuple[Table, list[Grid]]:
+        if not isinstance(scheme, Rotary):
+            raise PoscliError(f"{form} is a form of rotary turns, and {scheme.name} has none")
+        table = in_form(form, scheme, positions, width)
+        return replace(table, values=rounded(table.values, dtype)), []
+
+    return make
+
+
+def _at_once(
+    scheme: Scheme, positions: Array, width: int, heads: int, dtype: Precision
+) -> tuple[Table, list[Grid]]:
+    """Return the encoding and what it is made from."""
+    table = scheme.encoding(positions, width, heads)
+    _require_finite(scheme, table.values)
+    values = scheme.encoder(width, heads)(positions, dtype)
+    return replace(table, values=values), scheme.details(positions, width)
+
+
+def _in_rows(
+    scheme: Scheme, positions: Array, width: int, heads: int, dtype: Precision
+) -> tuple[Table, list[Grid]]:
+    """Return the same as _at_once, the rows to be made when they are read."""
+    encode, count = scheme.encoder(width, heads), len(positions)
+    first = scheme.encoding(positions[:1], width, heads)
+
+    def rows(start: int, stop: int) -> Array:
+        step, row = divmod(start, count)
+        here = min(stop - start, count - row)
+        values = encode(positions[row : row + here], dtype)
+        _require_finite(scheme, values)
+        some = values.reshape(-1, here, values.shape[-1])[step]
+        rest = start + here
+        return some if rest == stop else np.concatenate([some, rows(rest, stop)])
+
+    def details(k: int) -> Callable[[int, int], Array]:
+        return lambda i, j: np.asarray(scheme.details(positions[i:j], width)[k].cells)
+
+    labels = Made(count, lambda i, j: position_labels(positions[i:j]))
+    (name, _), last = first.axes[-2:]
+    shape = (*first.values.shape[:-2], count, first.values.shape[-1])
+    kept = encode(positions[:1], dtype).dtype
+    return Table(first.name, (*first.axes[:-2], (name, labels), last), Rows(shape, kept, rows)), [
+        replace(
+            grid,
+            labels=Made(count, lambda i, j: [(label,) for label in labels[i:j]]),
+            cells=Rows((count, len(grid.columns)), np.dtype(np.float64), details(k)),
+        )
+        for k, grid in enumerate(scheme.details(positions[:1], width))
+    ]
+
+
+def _require_finite(scheme: Scheme, values: Array) -> None:
+    if not np.isfinite(values).all():
+        raise PoscliError(f"{scheme.label()} makes numbers here that float64 cannot hold")
 
 
 def _figures(scheme: Scheme, table: Table, positions: Array, width: int) -> list[Figure]:

@@ -90,7 +90,7 @@ def _safe(grid: Grid, encoding: str) -> Grid:
     def safe(texts: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(visible(t, encoding) if isinstance(t, str) else t for t in texts)
 
-    cells = grid.cells if isinstance(grid.cells, np.ndarray) else [safe(row) for row in grid.cells]
+    cells = grid.cells if isinstance(grid.cells, np.ndarray) else [safe(row) for row in grid.rows()]
     labels = [safe(label) for label in grid.labels]
     return Grid(grid.title, safe(grid.index), safe(grid.columns), labels, cells)
 
