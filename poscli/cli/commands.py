@@ -1,5 +1,6 @@
 """The commands, each imported only when it is asked for: listing them needs none of their code."""
 
+import gc
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
@@ -68,6 +69,8 @@ def listed() -> dict[str, TyperCommand]:
 def _make(name: str, example: str) -> TyperCommand:
     file = name.replace("-", "_")
     function = getattr(import_module(f"poscli.cli.{file}"), f"{file}_command")
+    gc.freeze()
+    gc.enable()
     alone = typer.Typer(add_completion=False)
     alone.command(name, cls=Command, epilog=f"Example: {example}")(function)
     made = get_command(alone)

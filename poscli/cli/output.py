@@ -1,7 +1,7 @@
 """Where a report goes: a terminal, a file, a figure; and the status that follows from it."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 
@@ -51,30 +51,22 @@ def _format_of(out: Path | None) -> Format:
 
 def show(report: Report, output: Format | None, out: Path | None, plot: Path | None = None) -> int:
     """Write the report where it was asked for; return the exit status of its checks."""
-    from poscli.render.data import to_csv, to_json, to_npy
-    from poscli.render.table import render, to_text
-
     if plot is not None and isinstance(report.array, Rows):
-        raise PoscliError(
-            f"{' x '.join(map(str, report.array.shape))} numbers are too many to draw"
-        )
+        shape = " x ".join(f"{n:,}" for n in report.array.shape)
+        raise PoscliError(f"{shape} numbers are too many to draw")
     output = output or _format_of(out)
-    writers: dict[Format, Callable[[Report], Iterable[bytes | memoryview]]] = {
-        Format.JSON: to_json,
-        Format.CSV: to_csv,
-        Format.NPY: to_npy,
-        Format.TABLE: lambda report: [to_text(report)],
-    }
     if out is not None:
-        write_pieces(out, writers[output](report))
+        write_pieces(out, _pieces(report, output))
         typer.echo(f"wrote {out}", err=True)
     elif output is Format.TABLE:
+        from poscli.render.table import render
+
         render(report, sys.stdout)
     elif output is Format.NPY and sys.stdout.isatty():
         raise PoscliError("npy is not for a terminal; give --out FILE, or pipe it")
     else:
         sys.stdout.flush()
-        sys.stdout.buffer.writelines(writers[output](report))
+        sys.stdout.buffer.writelines(_pieces(report, output))
         sys.stdout.buffer.flush()
     if plot is not None:
         from poscli.render.figures import draw
@@ -82,3 +74,13 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
         write_whole(plot, draw(report.figures, plot.suffix.lower()))
         typer.echo(f"wrote {plot}", err=True)
     return 0 if report.passed else 1
+
+
+def _pieces(report: Report, output: Format) -> Iterable[bytes | memoryview]:
+    if output is Format.TABLE:
+        from poscli.render.table import to_text
+
+        return [to_text(report)]
+    from poscli.render.data import to_csv, to_json, to_npy
+
+    return {Format.JSON: to_json, Format.CSV: to_csv, Format.NPY: to_npy}[output](report)

@@ -4,16 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-    track,
-)
-
 from poscli.progress import Advance
 
 T = TypeVar("T")
@@ -23,8 +13,13 @@ _FEW = 100
 
 def tracked(steps: Sequence[T], what: str) -> Iterable[T]:
     """Give the steps, showing how many are done where standard error is a terminal."""
+    if len(steps) < _FEW:
+        return steps
+    from rich.console import Console
+    from rich.progress import track
+
     console = Console(stderr=True)
-    if len(steps) < _FEW or not console.is_terminal:
+    if not console.is_terminal:
         return steps
     return track(steps, description=what, console=console, transient=True)
 
@@ -32,6 +27,15 @@ def tracked(steps: Sequence[T], what: str) -> Iterable[T]:
 @contextmanager
 def watched(steps: int, what: str) -> Iterator[Advance]:
     """Show how many steps are done, the last that ended and the time left, at a terminal."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}", markup=False),

@@ -21,7 +21,7 @@ def hello(name: Annotated[str, typer.Option("--name", help="Whom to greet.")] = 
 
 app()
 """
-_POSCLI = "from poscli.cli import app; app()"
+_POSCLI = "from poscli.__main__ import main; main()"
 
 
 def goals() -> Iterator[Goal]:
