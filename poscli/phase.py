@@ -159,7 +159,8 @@ class Circle:
         anchors, digits = self._anchors(blocks, 1), self._digits[0]
         spans = _spans(size, block, max(1, _AT_ONCE // out.shape[1]))
         if out.dtype == np.complex64:
-            undecided = _fill_single(anchors, digits, spans, out)
+            cos, sin = anchors.rounded()
+            undecided = _fill_single(sin + 1j * cos, self._last_digits, spans, out)
         else:
             undecided = []
             for rows, anchor, digit in spans:
@@ -200,6 +201,11 @@ class Circle:
         return np.asarray(found.view(np.complex64)[:, 0])
 
     @cached_property
+    def _last_digits(self) -> Array:
+        cos, sin = self._digits[0].rounded()
+        return np.asarray(cos - 1j * sin)
+
+    @cached_property
     def _pieces(self) -> list[Array]:
         return _turn_pieces(self._frequencies)
 
@@ -223,7 +229,7 @@ def _spans(size: Array, block: Array, most: int) -> Iterator[Span]:
     ends = np.flatnonzero((np.diff(size) != 1) | (last[1:] == 0)) + 1
     if len(ends) * most > 4 * len(size):
         for start in range(0, len(size), most):
-            rows = slice(start, start + most)
+            rows = slice(start, min(start + most, len(size)))
             yield rows, block[rows], last[rows]
         return
     for first, end in zip([0, *ends.tolist()], [*ends.tolist(), len(size)], strict=True):
@@ -237,30 +243,27 @@ def _spans(size: Array, block: Array, most: int) -> Iterator[Span]:
 
 
 def _fill_single(
-    anchors: Points, digits: Points, spans: Iterable[Span], out: Array
+    anchors: Array, digits: Array, spans: Iterable[Span], out: Array
 ) -> list[tuple[Array, Array]]:
-    """Write the products rounded to float32; return the rows and columns of undecided entries.
+    """Write products rounded to float32; return the rows and columns of undecided entries.
 
     An entry is decided where all that the product can stand for rounds to one float32 number.
     """
-    cos, sin = anchors.rounded()
-    turned = sin + 1j * cos
-    cos, sin = digits.rounded()
-    steps = cos - 1j * sin
     most = max(1, _AT_ONCE // out.shape[1])
-    wide, other = np.empty((most, out.shape[1]), np.complex128), np.empty_like(out[:most])
+    product, high = np.empty((most, out.shape[1]), np.complex128), np.empty_like(out[:most])
+    parts, unequal = product.view(np.float64), np.empty(high.shape, bool)
+    out_bits, high_bits = out.view(np.uint64), high.view(np.uint64)
     undecided = []
     for rows, anchor, digit in spans:
-        low = out[rows]
-        values, high = wide[: len(low)], other[: len(low)]
-        parts = values.view(np.float64)
-        np.multiply(turned[anchor], steps[digit], out=values)
-        np.subtract(parts, _PRODUCT_ERROR, out=parts)
-        np.copyto(low, values, casting="same_kind")
-        np.add(parts, 2 * _PRODUCT_ERROR, out=parts)
-        np.copyto(high, values, casting="same_kind")
-        if (unequal := low.view(np.uint64) != high.view(np.uint64)).any():
-            found, columns = np.nonzero(unequal)
+        some = slice(rows.stop - rows.start)
+        np.multiply(anchors[anchor], digits[digit], out=product[some])
+        np.subtract(parts[some], _PRODUCT_ERROR, out=parts[some])
+        np.copyto(out[rows], product[some], casting="same_kind")
+        np.add(parts[some], 2 * _PRODUCT_ERROR, out=parts[some])
+        np.copyto(high[some], product[some], casting="same_kind")
+        np.not_equal(out_bits[rows], high_bits[some], out=unequal[some])
+        if np.count_nonzero(unequal[some]):
+            found, columns = np.nonzero(unequal[some])
             undecided.append((found + rows.start, columns))
     return undecided
 

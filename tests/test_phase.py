@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from conftest import traced_peak
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -102,6 +102,7 @@ turning = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.one_of(anywhere, between), turning)
 def test_every_value_is_within_a_unit_or_two_and_float32_correctly_rounded(
     position: float, frequency: Decimal
@@ -162,6 +163,7 @@ rows = st.lists(
 )
 
 
+@settings(deadline=None, max_examples=50)
 @given(rows, st.integers(1, 70), st.booleans())
 def test_a_row_is_the_same_in_any_company(at: list[float], pairs: int, narrow: bool) -> None:
     kind = np.complex64 if narrow else np.complex128
