@@ -3,7 +3,8 @@
 The angle grows counter-clockwise: a pair (x, y) becomes (x cos - y sin, y cos + x sin).
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,9 @@ from poscli.report import Cell, Check, Grid, Table, check, tolerance
 from poscli.schemes.base import Beyond, Scheme, named, position_labels
 from poscli.schemes.turns import pairs_at_new_angles, unfinished_pairs, wavelength_grid
 from poscli.text import figure
+
+_BLOCK = 2**17
+"""Numbers turned at a time: they and what they are multiplied by stay in the cache."""
 
 
 class Rotary(Scheme):
@@ -68,16 +72,30 @@ class Rotary(Scheme):
         self.check_width(x.shape[-1], 1)
         return self.turn(x, *self.cos_sin(positions, x.shape[-1]))
 
-    def turn(self, x: Array, cos: Array, sin: Array) -> Array:
-        """Vectors (h, n, k), cos and sin (n, pairs) -> the vectors with every pair turned."""
-        width = x.shape[-1]
-        cos, sin = cos.astype(x.dtype), sin.astype(x.dtype)
-        first, second = self.pairs(width)
-        to_first, to_second = self.written_to(width)
-        a, b = x[..., first], x[..., second]
-        turned: Array = x.copy()
-        turned[..., to_first] = a * cos - b * sin
-        turned[..., to_second] = b * cos + a * sin
+    def turn(self, x: Array, cos: Array, sin: Array, out: Array | None = None) -> Array:
+        """Vectors (..., h, n, k), cos and sin (n, pairs) -> the vectors with every pair turned.
+
+        Each number times cos, plus or minus its partner times sin; columns in no pair pass
+        through. out takes the result, of the shape and dtype of x; it may be x itself.
+        """
+        read, written = self.pairs(x.shape[-1]), self.written_to(x.shape[-1])
+        (first, second), (to_first, to_second) = map(_slice, read), map(_slice, written)
+        stay, paired = np.array_equal(read, written), 2 * cos.shape[1]
+        turned = np.empty(x.shape, x.dtype) if out is None else out
+        turned[..., paired:] = x[..., paired:]
+        own, other = np.empty((2, len(cos), paired), x.dtype)
+        own[:, to_first] = own[:, to_second] = cos
+        other[:, to_first], other[:, to_second] = -sin, sin
+        for heads, rows in _blocks(x.shape):
+            given, made = (a[..., heads, rows, :paired] for a in (x, turned))
+            partner = np.empty(given.shape, x.dtype)
+            partner[..., to_first], partner[..., to_second] = given[..., second], given[..., first]
+            if not stay:
+                made[..., to_first] = partner[..., to_second]
+                made[..., to_second] = partner[..., to_first]
+            np.multiply(given if stay else made, own[rows], out=made)
+            partner *= other[rows]
+            made += partner
         return turned
 
     def apply(self, x: Array, positions: Array) -> Array:
@@ -206,3 +224,21 @@ class Rotary(Scheme):
         queries = self.rotate(np.tile(query, (1, len(at), 1)), self.coordinates(at))
         keys = self.rotate_keys(np.tile(key, (1, len(to), 1)), self.coordinates(to))
         return np.asarray((queries * keys).sum(axis=(0, 2)))
+
+
+def _slice(columns: Array) -> slice | Array:
+    """Return evenly spaced columns as a slice, which is a view where an index would copy."""
+    step = int(columns[1] - columns[0]) if len(columns) > 1 else 1
+    even = (np.diff(columns) == step).all()
+    return slice(int(columns[0]), int(columns[-1]) + 1, step) if even else columns
+
+
+def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, slice]]:
+    """Shape (..., h, n, k) -> blocks of heads and rows, the heads of the same rows together."""
+    *leading, heads, n, width = shape
+    row = max(1, math.prod(leading) * width)
+    rows = min(max(1, _BLOCK // row), max(1, n))
+    few = max(1, _BLOCK // (row * rows))
+    for start in range(0, n, rows):
+        for head in range(0, heads, few):
+            yield slice(head, head + few), slice(start, start + rows)

@@ -76,12 +76,12 @@ class XPos(PartialRope):
             inverse = 1 / self.scales(positions, width)
         return self.turn(x, cos * inverse, sin * inverse)
 
-    def turn(self, x: Array, cos: Array, sin: Array) -> Array:
+    def turn(self, x: Array, cos: Array, sin: Array, out: Array | None = None) -> Array:
         if not np.hypot(cos, sin).max() <= np.finfo(x.dtype).max:
             raise PoscliError(
                 f"xpos scales positions so far from its centre by more than {x.dtype} holds"
             )
-        return super().turn(x, cos, sin)
+        return super().turn(x, cos, sin, out)
 
     def facts(self, width: int) -> list[tuple[str, Cell]]:
         return [("the fastest pair fades by half every", f"{figure(self._fade(2.0))} positions")]
