@@ -5,6 +5,8 @@ softmax, mix. There is no output projection, no norm and no residual, so that wh
 all there is to see. It never asks which scheme it has.
 """
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -18,6 +20,9 @@ from poscli.report import tolerance
 from poscli.schemes.base import Scheme
 from poscli.settings import Settings
 from poscli.words import Embeddings
+
+MOST_SCORES = 2**19
+"""Scores held at a time where only outputs are asked for: they stay in the cache."""
 
 Matrix = list[list[float]]
 
@@ -60,9 +65,13 @@ class Toy(Settings):
         return self
 
 
+Mask = Array | Literal["causal"] | None
+"""(n, m) booleans, True where a query may look at a key; or a rule; or None: all may be seen."""
+
+
 @dataclass(frozen=True)
 class Attention:
-    """One pass of attention: scores and weights (h, n, m), outputs (n, d)."""
+    """One pass of attention: scores and weights (..., h, n, m), outputs (..., n, d)."""
 
     scores: Array
     weights: Array
@@ -71,10 +80,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Model:
-    """A layer of attention: three projections (d, d), some heads, and a mask.
-
-    mask is an (n, m) array of booleans, True where a query may look at a key, or None for all.
-    """
+    """A layer of attention: three projections (d, d) and some heads."""
 
     queries: Array
     keys: Array
@@ -82,12 +88,42 @@ class Model:
     heads: int
 
     def attend(
-        self, x: Array, scheme: Scheme, positions: Array, mask: Array | None = None
+        self,
+        x: Array,
+        scheme: Scheme,
+        positions: Array,
+        mask: Mask = None,
+        rows: slice = slice(None),
     ) -> Attention:
-        """Token vectors (n, d) at places (n,) of a sequence -> scores, weights and outputs."""
+        """Token vectors (..., n, d) at places (n,) of a sequence -> scores, weights and outputs.
+
+        rows are the queries that are answered: all, unless said.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             q, k, v, bias = self._prepare(x, scheme, positions)
-            return attention(q, k, v, bias, mask)
+            look = looks(mask, range(k.shape[-2])[rows], slice(0, k.shape[-2]))
+            return attention(q[..., rows, :], k, v, bias(rows), look)
+
+    def outputs(self, x: Array, scheme: Scheme, positions: Array, mask: Mask = None) -> Array:
+        """Return what attend gives as outputs, (..., n, d), and never hold every score at once.
+
+        A block of queries is answered at a time (Rabe & Staats 2021), each by its whole softmax,
+        over the keys that any of them may look at.
+        """
+        outputs = np.empty(x.shape, x.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            q, k, v, bias = self._prepare(x, scheme, positions)
+            for rows in blocks(q.shape):
+                queries = range(rows.start, rows.stop)
+                keys = seen(mask, queries, k.shape[-2])
+                outputs[..., rows, :] = attention(
+                    q[..., rows, :],
+                    k[..., keys, :],
+                    v[..., keys, :],
+                    bias(rows)[..., keys],
+                    looks(mask, queries, keys),
+                ).outputs
+        return outputs
 
     def tolerance(self, x: Array, scheme: Scheme, positions: Array) -> float:
         """Return by how much rounding alone can move an output of attend.
@@ -96,11 +132,17 @@ class Model:
         error in a score shifts the mixture of the values by as much, relative to their size.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            q, k, v, bias = (np.abs(part) for part in self._prepare(x, scheme, positions))
+            q, k, v, bias = self._prepare(x, scheme, positions)
             size = np.abs(self._entering(x, scheme, positions)[0])
-            largest = [self._split(size @ np.abs(w)) for w in (self.queries, self.keys)]
-            score = (largest[0] @ k.swapaxes(1, 2) + q @ largest[1].swapaxes(1, 2)).max()
-            score = score / np.sqrt(q.shape[-1]) + bias.max()
+            q, k, v = np.abs(q), np.abs(k), np.abs(v)
+            q_size, k_size = (self._project(size, np.abs(w)) for w in (self.queries, self.keys))
+            products, added = [], []
+            for rows in blocks(q.shape):
+                product = q_size[:, rows] @ k.swapaxes(1, 2)
+                product += q[:, rows] @ k_size.swapaxes(1, 2)
+                products.append(product.max())
+                added.append(np.abs(bias(rows)).max())
+            score = np.max(products) / np.sqrt(q.shape[-1]) + np.max(added)
             mixed = float((size @ np.abs(self.values)).max() + v.max() * score)
         return tolerance(x.shape[0] + 2 * x.shape[1], mixed, x.dtype)
 
@@ -111,35 +153,70 @@ class Model:
 
     def _prepare(
         self, x: Array, scheme: Scheme, positions: Array
-    ) -> tuple[Array, Array, Array, Array]:
+    ) -> tuple[Array, Array, Array, Callable[[slice], Array]]:
+        """Return queries, keys and values (..., h, n, k), and the bias of some of the queries."""
         x, positions, scheme = self._entering(x, scheme, positions)
-        q, k, v = (self._split(x @ w) for w in (self.queries, self.keys, self.values))
+        q, k, v = (self._project(x, w) for w in (self.queries, self.keys, self.values))
         q, k = scheme.rotate(q, positions), scheme.rotate_keys(k, positions)
-        return q, k, v, scheme.bias(q, k, positions, positions)
 
-    def _split(self, x: Array) -> Array:
-        return x.reshape(x.shape[0], self.heads, -1).swapaxes(0, 1)
+        def bias(rows: slice) -> Array:
+            return scheme.bias(q[..., rows, :], k, positions[rows], positions)
+
+        return q, k, v, bias
+
+    def _project(self, x: Array, matrix: Array) -> Array:
+        """Token vectors (..., n, d) -> the vectors of each head, (..., h, n, k)."""
+        projected = x.reshape(-1, x.shape[-1]) @ matrix
+        return projected.reshape(*x.shape[:-1], self.heads, -1).swapaxes(-3, -2)
 
 
 def attention(q: Array, k: Array, v: Array, bias: Array, mask: Array | None) -> Attention:
     """Queries (h, n, k), keys (h, m, k), values (h, m, k), bias (h, n, m), mask (n, m).
 
-    softmax(q k / sqrt(k) + bias) v: Vaswani 2017, equation 1. Heads are laid side by side.
+    softmax(q k / sqrt(k) + bias) v: Vaswani 2017, equation 1. Heads are laid side by side. Any of
+    them may have more axes in front.
     """
-    scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1]).astype(q.dtype) + bias
+    scores = q @ k.swapaxes(-2, -1) / np.sqrt(q.shape[-1]).astype(q.dtype)
+    scores += bias
     if mask is not None:
-        scores = np.where(mask, scores, np.asarray(-np.inf, scores.dtype))
+        np.copyto(scores, -np.inf, where=~mask)
     weights = softmax(scores)
-    outputs = (weights @ v).swapaxes(0, 1).reshape(q.shape[1], -1)
-    return Attention(scores, weights, outputs)
+    outputs = (weights @ v).swapaxes(-3, -2)
+    return Attention(scores, weights, outputs.reshape(*outputs.shape[:-2], -1))
 
 
 def softmax(scores: Array) -> Array:
     """Softmax over the last axis. A row that may look at nothing gets weights of 0, never NaN."""
     top = scores.max(axis=-1, keepdims=True)
-    shifted = np.exp(scores - np.where(np.isneginf(top), 0, top))
-    total = shifted.sum(axis=-1, keepdims=True)
-    return np.asarray(shifted / np.where(total == 0, 1, total))
+    weights = scores - np.where(np.isneginf(top), 0.0, top)
+    np.exp(weights, out=weights)
+    total = weights.sum(axis=-1, keepdims=True)
+    weights /= np.where(total == 0, 1, total)
+    return np.asarray(weights)
+
+
+def seen(mask: Mask, queries: range, keys: int) -> slice:
+    """Return the span of the keys that any of these queries may look at."""
+    if mask is None:
+        return slice(0, keys)
+    if isinstance(mask, str):
+        return slice(0, queries.stop)
+    some = np.flatnonzero(mask[queries.start : queries.stop].any(axis=0))
+    return slice(some[0], some[-1] + 1) if some.size else slice(0, 1)
+
+
+def looks(mask: Mask, queries: range, keys: slice) -> Array | None:
+    """Return which of these queries may look at which of these keys; None where all may."""
+    if isinstance(mask, str):
+        return np.arange(keys.start, keys.stop) <= np.array(queries)[:, None]
+    return None if mask is None else mask[queries.start : queries.stop, keys]
+
+
+def blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Queries (..., h, n, k) -> blocks of them whose scores stay small, over n keys."""
+    *sequences, n, _ = shape
+    few = max(1, MOST_SCORES // (math.prod(sequences) * n))
+    return (slice(start, min(start + few, n)) for start in range(0, n, few))
 
 
 def build_model(toy: Toy) -> Model:
@@ -156,12 +233,10 @@ def build_model(toy: Toy) -> Model:
     return Model(queries, keys, values, toy.heads)
 
 
-def build_mask(toy: Toy, length: int) -> Array | None:
-    """Return the (length, length) mask, True where a query may look, or None for no mask."""
-    if toy.mask == "none":
-        return None
-    if toy.mask == "causal":
-        return np.tril(np.ones((length, length), bool))
+def build_mask(toy: Toy, length: int) -> Mask:
+    """Return the mask that the settings describe, for so many tokens."""
+    if isinstance(toy.mask, str):
+        return None if toy.mask == "none" else toy.mask
     if [len(row) for row in toy.mask] != [length] * length:
         raise PoscliError(f"mask must be {length} x {length}, one row and column per token")
     return np.array(toy.mask, bool)

@@ -152,10 +152,35 @@ def check(
     expected is "equal" or "different". uninformative, where not empty, says why the comparison
     cannot prove anything. NaN in either array makes the verdict undefined, never a pass.
     """
-    difference = largest_difference(one, other)
-    identical = one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    return judged(
+        claim,
+        largest_difference(one, other),
+        identical(one, other),
+        expected=expected,
+        tolerance=tolerance,
+        uninformative=uninformative,
+        reason=reason,
+    )
+
+
+def judged(
+    claim: str,
+    difference: float,
+    identical: bool,
+    *,
+    expected: str,
+    tolerance: float,
+    uninformative: str = "",
+    reason: str = "",
+) -> Check:
+    """Judge two arrays as check does, by their largest difference and whether all bits agree.
+
+    A tolerance that is no finite number makes the verdict undefined too.
+    """
     if np.isnan(difference):
         verdict, reason = Verdict.UNDEFINED, "a value is not a number, so nothing can be said"
+    elif not np.isfinite(tolerance):
+        verdict, reason = Verdict.UNDEFINED, "the values are too large to say what rounding does"
     elif uninformative:
         verdict, reason = Verdict.NOT_INFORMATIVE, uninformative
     elif (difference <= tolerance) == (expected == "equal"):
@@ -165,16 +190,27 @@ def check(
     return Check(claim, expected, difference, tolerance, identical, verdict, reason)
 
 
+def identical(one: Array, other: Array) -> bool:
+    """Return whether two arrays of one shape agree in every bit."""
+    return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+
+
+def differences(one: Array, other: Array) -> Array:
+    """Return the absolute differences of two arrays of one shape, in float64.
+
+    Equal infinities differ by 0; where either is NaN, so is the difference.
+    """
+    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.where(a == b, 0.0, np.abs(a - b))
+
+
 def largest_difference(one: Array, other: Array) -> float:
     """Return the largest absolute difference of two arrays of one shape; NaN if any entry is NaN.
 
     Equal infinities differ by 0. Empty arrays differ by 0.
     """
-    if one.size == 0:
-        return 0.0
-    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    with np.errstate(invalid="ignore"):
-        return float(np.max(np.where(a == b, 0.0, np.abs(a - b))))
+    return float(differences(one, other).max(initial=0.0))
 
 
 def tolerance(terms: int, scale: float, dtype: Any) -> float:

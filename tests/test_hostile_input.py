@@ -244,7 +244,7 @@ def test_few_arrangements_of_many_tokens_are_all_tried() -> None:
     assert facts["re-orderings"] == "every one that changes the text: 7"
 
 
-def test_progress_is_told_while_the_work_is_done() -> None:
+def test_progress_is_told_while_the_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
     def track(steps: list[np.ndarray], what: str) -> object:
@@ -252,9 +252,11 @@ def test_progress_is_told_while_the_work_is_done() -> None:
             seen.append(number)
             yield step
 
+    from poscli.experiments import permute_test as module
     from poscli.experiments.permute_test import PermuteTestConfig
     from poscli.experiments.permute_test import permute_test as experiment
 
+    monkeypatch.setattr(module, "MOST_SCORES", 1)
     experiment(PermuteTestConfig(sentence="a b c"), track)  # type: ignore[arg-type]
     assert seen == [0, 1, 2, 3, 4] * 2
 

@@ -1,5 +1,6 @@
 """What counts as a proof about order."""
 
+import tracemalloc
 from itertools import permutations
 from typing import Any
 
@@ -7,7 +8,10 @@ import numpy as np
 import pytest
 from conftest import refused, run, run_json
 
-from poscli import permute_test
+from poscli import Model, Sinusoidal, permute_test
+from poscli.attention import Toy, build_model
+from poscli.experiments import permute_test as module
+from poscli.words import embed
 
 WORDS = "a b c d e f g h i j k l"
 
@@ -143,3 +147,72 @@ def test_a_word_has_one_vector_whatever_stands_around_it() -> None:
         vector("cat")
         != run_json("encode", "cat", "--scheme=none", "--seed=1")["result"]["cells"][0]
     )
+
+
+def one_by_one(words: str, toy: Toy, scheme: Any) -> dict[str, float]:
+    """The largest difference of every re-ordering, each attended to alone."""
+    tokens, model = words.split(), build_model(toy)
+    x, at = embed(tokens, toy.dim, toy.seed, None), np.arange(len(words.split()))
+    text = model.attend(x, scheme, at).outputs
+    found = {}
+    for order in map(list, permutations(range(len(tokens)))):
+        moved = model.attend(x[order], scheme, at).outputs
+        found[" ".join(map(str, order))] = float(np.abs(moved - text[order]).max())
+    return found
+
+
+@pytest.mark.parametrize("few", [1, 7 * 7 * 500, 2**19])
+def test_batches_measure_what_each_reordering_alone_does(
+    monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(module, "MOST_SCORES", few)
+    words = "a b c d e" if few == 1 else "a b c d e f g"
+    grid = permute_test(sentence=words, schemes=["sinusoidal"], heads=2).result
+    want = one_by_one(words, Toy(heads=2), Sinusoidal())
+    assert len(grid.labels) == len(want) - 1
+    for (_, places), (control, scheme) in zip(grid.labels, grid.rows(), strict=True):
+        assert control == pytest.approx(0, abs=1e-14)
+        assert scheme == pytest.approx(want[places], abs=1e-14)
+
+
+def test_one_reordering_among_many_that_is_not_a_number_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outputs = Model.outputs
+
+    def spoiled(self: Model, x: np.ndarray, *rest: Any) -> np.ndarray:
+        found = outputs(self, x, *rest)
+        if x.ndim == 3:
+            found[-1, 0, 0] = np.nan
+        return found
+
+    monkeypatch.setattr(Model, "outputs", spoiled)
+    report = permute_test(sentence="a b c d", schemes=["sinusoidal"])
+    assert {c.verdict for c in report.checks} == {"undefined"}
+
+
+def test_few_arrangements_of_a_long_text_are_all_found() -> None:
+    orders = module._arrangements(["a"] * 1100 + ["b"])
+    assert orders.shape == (1101, 1101)
+    assert {int(np.flatnonzero(o == 1100)[0]) for o in orders} == set(range(1101))
+    assert (np.sort(orders, axis=1) == np.arange(1101)).all()
+
+
+def test_no_more_is_drawn_than_there_is() -> None:
+    facts = run_json("permute-test", "a a a b c d e f", "--samples", "9999")["sections"][0]["facts"]
+    assert facts["re-orderings"].startswith("6,719 drawn")
+
+
+def test_a_long_text_never_holds_a_score_for_every_pair_of_words() -> None:
+    length = 2048
+    text = " ".join(f"w{i}" for i in range(length))
+    settings = {"samples": 3, "mask": "causal", "schemes": ["alibi", "rope"]}
+    permute_test(sentence="a b c", **settings)
+    tracemalloc.start()
+    report = permute_test(sentence=text, **settings)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * length**2 * 8
+    assert [str(c.verdict) for c in report.checks] == ["pass"] * 5
+    assert report.figures[0].values.shape == (512, 512)
+    assert "first 512 tokens" in report.figures[0].title

@@ -34,6 +34,13 @@ def test_nan_on_both_sides_is_undefined_even_where_uninformative() -> None:
     assert got.verdict is Verdict.UNDEFINED
 
 
+@pytest.mark.parametrize("allowed", [np.nan, np.inf])
+@pytest.mark.parametrize("expected", ["equal", "different"])
+def test_a_tolerance_that_is_no_number_allows_no_verdict(allowed: float, expected: str) -> None:
+    got = check("c", ONE, ONE + 1, expected=expected, tolerance=allowed)
+    assert got.verdict is Verdict.UNDEFINED
+
+
 def test_a_check_that_proves_nothing_says_so() -> None:
     got = check("c", ONE, ONE, expected="equal", tolerance=1.0, uninformative="one token")
     assert (got.verdict, got.reason) == (Verdict.NOT_INFORMATIVE, "one token")

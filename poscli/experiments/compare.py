@@ -79,7 +79,7 @@ def compare(config: CompareConfig) -> Report:
         [(measure,) for measure in columns[0]],
         [[column[measure] for column in columns] for measure in columns[0]],
     )
-    outputs = [model.attend(x, s, positions, mask).outputs for s in config.schemes]
+    outputs = [model.outputs(x, s, positions, mask) for s in config.schemes]
     d = config.dim
     adding = [
         ("adding a position keeps", f"width {d}, so {d}^2 = {d * d:,} weights per projection"),
@@ -220,7 +220,7 @@ def _same_word(config: CompareConfig, model: Model) -> Section:
     for scheme in schemes:
         expected = "different" if scheme.sees_own_place else "equal"
         try:
-            outputs = model.attend(x, scheme, positions).outputs
+            outputs = model.outputs(x, scheme, positions)
         except PoscliError as error:
             raise PoscliError(f"{error} (places are {first} and {second})") from None
         blind = "the control is not equal" if checks and checks[0].verdict is Verdict.FAIL else ""

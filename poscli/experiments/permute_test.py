@@ -5,7 +5,7 @@ without a mask they must follow them; only beside that control is "different" cl
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import factorial, prod
 from pathlib import Path
@@ -15,12 +15,22 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from poscli.arrays import Array
-from poscli.attention import Model, Toy, build_mask, build_model
+from poscli.attention import MOST_SCORES, Mask, Model, Toy, build_mask, build_model
 from poscli.errors import PoscliError
 from poscli.files import read_text
 from poscli.positions import refuse_size
 from poscli.progress import Track, untracked
-from poscli.report import Check, Grid, Heatmap, Report, Section, check
+from poscli.report import (
+    Check,
+    Grid,
+    Heatmap,
+    Report,
+    Section,
+    check,
+    differences,
+    identical,
+    judged,
+)
 from poscli.schemes import AnyScheme
 from poscli.schemes.base import Scheme
 from poscli.schemes.nope import NoPE
@@ -30,6 +40,7 @@ from poscli.words import Unit, embed, split
 
 _MOST_EXHAUSTIVE = 5040
 _MOST_SHOWN = 24
+_MOST_MAPPED = 512
 
 
 class PermuteTestConfig(Toy):
@@ -67,25 +78,27 @@ class _Case:
     title: str
     short: str
     scheme: Scheme
-    mask: Array | None
+    mask: Mask
     expected: str
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """Of the text: outputs (n, d) and attention weights (h, n, n). Per re-ordering: its outputs,
-    and what following would give, (r, n, d)."""
+    """What attention made of the text and of its re-orderings, beside what following would give.
+
+    text: outputs (n, d) of the text. weights: of its first tokens on each other, first head.
+    differences: the largest of each token of each re-ordering, (r, n). means: over the tokens of
+    each re-ordering, as they are and as they would be, (2, r, d). identical: whether all bits of
+    all outputs agree. shown: outputs (n, d) of the re-ordering that is shown.
+    """
 
     text: Array
     weights: Array
-    outputs: Array
-    followed: Array
+    differences: Array
+    means: Array
+    identical: bool
+    shown: Array
     tolerance: float
-
-    @property
-    def differences(self) -> Array:
-        """The largest difference of each token of each re-ordering, (r, n)."""
-        return np.asarray(np.abs(self.outputs - self.followed).max(axis=2, initial=0.0))
 
 
 def permute_test(config: PermuteTestConfig, track: Track[Array] = untracked) -> Report:
@@ -96,11 +109,11 @@ def permute_test(config: PermuteTestConfig, track: Track[Array] = untracked) -> 
     x = embed(tokens, config.dim, config.seed, config.embeddings).astype(config.dtype)
     mask, model = build_mask(config, len(tokens)), build_model(config)
     orders, how = _reorderings(config, tokens, x)
-    nothing = _uninformative(tokens, orders)
+    nothing = _uninformative(tokens, len(orders))
     cases = _cases(config, mask, orders)
-    outcomes = [_run(model, case, x, orders, track) for case in cases]
-    control = _control_checks(outcomes[0], nothing)
     shown = _shown(tokens, orders)
+    outcomes = [_run(model, case, x, orders, shown, track) for case in cases]
+    control = _control_checks(outcomes[0], nothing)
     sections = [Section(facts=[("tokens", len(tokens)), ("re-orderings", how)])]
     for case, outcome in zip(cases, outcomes, strict=True):
         checks = control
@@ -110,7 +123,7 @@ def permute_test(config: PermuteTestConfig, track: Track[Array] = untracked) -> 
         grids = []
         if shown is not None:
             grids.append(_entering(tokens, x, orders[shown], case))
-            grids.append(_vectors(tokens, orders[shown], outcome, shown))
+            grids.append(_vectors(tokens, orders[shown], outcome))
         sections.append(Section(case.title, grids=grids, checks=checks))
     result = _per_reordering(tokens, orders, cases, outcomes)
     grids = [] if shown is None else [_per_token(tokens, orders[shown], cases, outcomes, shown)]
@@ -127,41 +140,55 @@ def permute_test(config: PermuteTestConfig, track: Track[Array] = untracked) -> 
 
 def _map(tokens: list[str], case: _Case, outcome: _Outcome) -> Heatmap:
     """Return the attention weights of the first head on the text as it is."""
-    title = f"Attention weights, first head. {case.title}"
-    return Heatmap(title, "key", "query", tokens, tokens, outcome.weights[0])
+    few = tokens[:_MOST_MAPPED]
+    which = "" if few == tokens else f", first {len(few)} tokens"
+    title = f"Attention weights, first head{which}. {case.title}"
+    return Heatmap(title, "key", "query", few, few, outcome.weights)
 
 
-def _reorderings(config: PermuteTestConfig, tokens: list[str], x: Array) -> tuple[list[Array], str]:
-    """Return the permutations to test, as old places, and how they were chosen."""
+def _reorderings(config: PermuteTestConfig, tokens: list[str], x: Array) -> tuple[Array, str]:
+    """Return the permutations to test, as old places (r, n), and how they were chosen."""
     n = len(tokens)
-    if config.permutation is not None:
-        if sorted(config.permutation) != list(range(n)):
-            raise PoscliError(f"permutation must hold each of 0 to {n - 1} once")
-        order = np.array(config.permutation)
-        return _only_changes(x, [order]), f"the one given: old places {order.tolist()}"
-    if config.against is not None:
-        order = _match(tokens, split(config.against, config.unit))
-        return _only_changes(x, [order]), f"the one given: old places {order.tolist()}"
-    if _count_arrangements(tokens) <= _MOST_EXHAUSTIVE:
-        orders = _only_changes(x, [np.array(o) for o in _arrangements(tokens)])
+    if config.permutation is not None or config.against is not None:
+        order = _given(config, tokens)
+        return _only_changes(x, np.array([order])), f"the one given: old places {order}"
+    count = _count_arrangements(tokens)
+    if count <= _MOST_EXHAUSTIVE:
+        orders = _only_changes(x, _arrangements(tokens))
         return orders, f"every one that changes the text: {len(orders):,}"
-    refuse_size(2 * config.samples * x.size, f"{config.samples:,} re-orderings of {n} tokens")
+    few = min(config.samples, count - 1)
+    refuse_size(2 * few * sum(x.shape), f"{few:,} re-orderings of {n} tokens")
     cycle = _cycle(tokens)
-    orders = _only_changes(x, _sample(config, tokens, cycle))
+    orders = _only_changes(x, _sample(tokens, few, config.seed, cycle))
     led = ", a 3-cycle among them" if cycle else ""
     return orders, f"{len(orders):,} drawn with seed {config.seed}{led}"
 
 
-def _only_changes(x: Array, orders: list[Array]) -> list[Array]:
+def _given(config: PermuteTestConfig, tokens: list[str]) -> list[int]:
+    if config.permutation is None:
+        return _match(tokens, split(config.against or "", config.unit))
+    if sorted(config.permutation) != list(range(len(tokens))):
+        raise PoscliError(f"permutation must hold each of 0 to {len(tokens) - 1} once")
+    return config.permutation
+
+
+def _numbered(tokens: Sequence[str]) -> Array:
+    """Return a number per token, the same for equal ones, (n,)."""
+    numbers = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
+    return np.array([numbers[token] for token in tokens])
+
+
+def _only_changes(x: Array, orders: Array) -> Array:
     """Drop what leaves every vector where it was."""
-    return [o for o in orders if (x[o] != x).any()]
+    vectors = np.unique(x, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.asarray(orders[(vectors[orders] != vectors).any(axis=1)])
 
 
 def _count_arrangements(tokens: Sequence[str]) -> int:
     return factorial(len(tokens)) // prod(factorial(c) for c in Counter(tokens).values())
 
 
-def _match(tokens: list[str], other: list[str]) -> Array:
+def _match(tokens: list[str], other: list[str]) -> list[int]:
     """Return the old place of each token of a re-ordering, first to first among equal ones."""
     missing, extra = Counter(tokens) - Counter(other), Counter(other) - Counter(tokens)
     if missing or extra:
@@ -171,25 +198,36 @@ def _match(tokens: list[str], other: list[str]) -> Array:
             if difference
         ]
         raise PoscliError(f"not a re-ordering: the second text {' and '.join(parts)}")
-    places: dict[str, Iterator[int]] = {
-        t: iter([i for i, token in enumerate(tokens) if token == t]) for t in set(tokens)
-    }
-    return np.array([next(places[t]) for t in other])
+    places = {t: iter([i for i, token in enumerate(tokens) if token == t]) for t in set(tokens)}
+    return [next(places[t]) for t in other]
 
 
-def _arrangements(tokens: Sequence[str]) -> Iterator[list[int]]:
-    """Yield one permutation per distinct arrangement of the tokens, the text itself first."""
+def _arrangements(tokens: Sequence[str]) -> Array:
+    """Return one permutation per distinct arrangement, as old places (r, n), the text first.
 
-    def extend(taken: list[int]) -> Iterator[list[int]]:
-        if len(taken) == len(tokens):
-            yield taken
-        seen = set()
-        for i, token in enumerate(tokens):
-            if i not in taken and token not in seen:
-                seen.add(token)
-                yield from extend([*taken, i])
-
-    yield from extend([])
+    Grown place by place: each beginning goes on with the next unused token of every kind, in the
+    order of the text. Then every whole arrangement is read backwards through its beginnings.
+    """
+    kinds = [[i for i, t in enumerate(tokens) if t == kind] for kind in dict.fromkeys(tokens)]
+    end = len(tokens)
+    places = np.full((len(kinds), max(map(len, kinds)) + 1), end)
+    for i, kind in enumerate(kinds):
+        places[i, : len(kind)] = kind
+    grown, used = [], np.zeros((1, len(kinds)), np.int64)
+    for _ in tokens:
+        following = places[np.arange(len(kinds)), used]
+        by_place = np.argsort(following, axis=1)
+        begun, rank = np.nonzero(np.take_along_axis(following, by_place, axis=1) < end)
+        taken = by_place[begun, rank]
+        grown.append((begun, following[begun, taken]))
+        used = used[begun]
+        used[np.arange(len(used)), taken] += 1
+    orders, row = np.empty((len(used), end), np.int64), np.arange(len(used))
+    for place in reversed(range(end)):
+        begun, old = grown[place]
+        orders[:, place] = old[row]
+        row = begun[row]
+    return orders
 
 
 def _cycle(tokens: list[str]) -> list[Array]:
@@ -203,19 +241,18 @@ def _cycle(tokens: list[str]) -> list[Array]:
     return [order]
 
 
-def _sample(config: PermuteTestConfig, tokens: list[str], first: list[Array]) -> list[Array]:
+def _sample(tokens: list[str], count: int, seed: int, first: list[Array]) -> Array:
     """Draw distinct arrangements other than the text, after the ones that come first."""
-    rng = np.random.default_rng(config.seed)
-    drawn = {tuple(tokens[i] for i in order): order for order in first}
-    while len(drawn) < config.samples:
+    rng, words = np.random.default_rng(seed), _numbered(tokens)
+    drawn = {words[order].tobytes(): order for order in first}
+    while len(drawn) < count:
         order = rng.permutation(len(tokens))
-        arrangement = tuple(tokens[i] for i in order)
-        if arrangement != tuple(tokens):
-            drawn.setdefault(arrangement, order)
-    return list(drawn.values())
+        if (words[order] != words).any():
+            drawn.setdefault(words[order].tobytes(), order)
+    return np.array(list(drawn.values()))
 
 
-def _uninformative(tokens: list[str], orders: list[Array]) -> str:
+def _uninformative(tokens: list[str], orders: int) -> str:
     if len(tokens) == 1:
         return "one token has no order"
     if len(set(tokens)) == 1:
@@ -223,14 +260,13 @@ def _uninformative(tokens: list[str], orders: list[Array]) -> str:
     return "" if orders else "the re-ordering leaves every vector where it was"
 
 
-def _cases(config: PermuteTestConfig, mask: Array | None, orders: list[Array]) -> list[_Case]:
+def _cases(config: PermuteTestConfig, mask: Mask, orders: Array) -> list[_Case]:
     """The control first; then the mask alone, where there is one; then each scheme."""
     cases = [_Case("Control: no positions, no mask", "control", NoPE(), None, "equal")]
     word = "no mask"
     if mask is not None:
-        word = "causal mask" if config.mask == "causal" else "given mask"
-        moved = any((mask[np.ix_(o, o)] != mask).any() for o in orders)
-        expected = "different" if moved else "equal"
+        word = "causal mask" if isinstance(mask, str) else "given mask"
+        expected = "different" if _moves(mask, orders) else "equal"
         cases.append(_Case(f"No positions, {word}", word, NoPE(), mask, expected))
     for scheme in config.schemes:
         if scheme.sees_order:
@@ -239,18 +275,46 @@ def _cases(config: PermuteTestConfig, mask: Array | None, orders: list[Array]) -
     return cases
 
 
-def _run(model: Model, case: _Case, x: Array, orders: list[Array], track: Track[Array]) -> _Outcome:
-    positions = np.arange(len(x))
-    attention = model.attend(x, case.scheme, positions, case.mask)
-    text = attention.outputs
-    outputs = np.empty((len(orders), *text.shape), x.dtype)
-    followed = np.empty_like(outputs)
-    for r, order in enumerate(track(orders, case.short)):
-        outputs[r] = model.attend(x[order], case.scheme, positions, case.mask).outputs
-        followed[r] = text[order]
+def _moves(mask: Mask, orders: Array) -> bool:
+    """Say whether any re-ordering would move the mask, were it to follow its tokens."""
+    if not isinstance(mask, np.ndarray):
+        return len(orders) > 0
+    return any((mask[np.ix_(o, o)] != mask).any() for o in orders)
+
+
+def _run(
+    model: Model, case: _Case, x: Array, orders: Array, shown: int | None, track: Track[Array]
+) -> _Outcome:
+    positions, few = np.arange(len(x)), slice(0, _MOST_MAPPED)
+    text = model.outputs(x, case.scheme, positions, case.mask)
+    weights = model.attend(x, case.scheme, positions, case.mask, few).weights[0, :, few]
+    different, means, same = np.empty(orders.shape), np.empty((2, len(orders), x.shape[1])), True
+    done, of_shown = 0, text
+    for some in track(_batches(orders, model.heads, x.shape[1]), case.short):
+        outputs = model.outputs(x[some], case.scheme, positions, case.mask)
+        followed, batch = text[some], slice(done, done + len(some))
+        different[batch] = differences(outputs, followed).max(axis=2)
+        means[:, batch] = outputs.mean(axis=1), followed.mean(axis=1)
+        same = same and identical(outputs, followed)
+        if shown is not None and done <= shown < batch.stop:
+            of_shown = outputs[shown - done]
+        done = batch.stop
     return _Outcome(
-        text, attention.weights, outputs, followed, model.tolerance(x, case.scheme, positions)
+        text,
+        weights,
+        different,
+        means,
+        same,
+        of_shown,
+        model.tolerance(x, case.scheme, positions),
     )
+
+
+def _batches(orders: Array, heads: int, dim: int) -> list[Array]:
+    """Cut re-orderings (r, n) into batches that attention takes side by side."""
+    n = orders.shape[1]
+    few = max(1, MOST_SCORES // (n * max(heads * n, dim)))
+    return [orders[i : i + few] for i in range(0, len(orders), few)]
 
 
 _FOLLOW = "outputs follow their tokens (order-blind)"
@@ -261,8 +325,7 @@ def _control_checks(outcome: _Outcome, nothing: str) -> list[Check]:
     follow = _follow_check(outcome, "equal", nothing)
     mean = check(
         "the mean over the tokens does not change",
-        outcome.outputs.mean(axis=1),
-        outcome.followed.mean(axis=1),
+        *outcome.means,
         expected="equal",
         tolerance=outcome.tolerance,
         uninformative=nothing or _all_alike(outcome),
@@ -276,7 +339,7 @@ def _case_checks(
     if not nothing and not control[0].difference <= control[0].tolerance:
         nothing = "the control does not come out equal, so a difference here proves nothing"
     seen = int(np.sum(outcome.differences.max(axis=1, initial=0.0) > outcome.tolerance))
-    count = f"seen in {seen} of {len(outcome.outputs)} re-orderings"
+    count = f"seen in {seen} of {len(outcome.differences)} re-orderings"
     if seen == 0:
         reason = "no difference beyond rounding"
     elif mask_alone:
@@ -293,10 +356,10 @@ def _follow_check(outcome: _Outcome, expected: str, nothing: str, reason: str = 
         nothing = nothing or _all_alike(outcome)
     elif not nothing and outcome.tolerance >= np.abs(outcome.text).max():
         nothing = "rounding may be as large as the outputs, so no difference can be told"
-    return check(
+    return judged(
         _FOLLOW if expected == "equal" else _STAY,
-        outcome.outputs,
-        outcome.followed,
+        float(outcome.differences.max(initial=0.0)),
+        outcome.identical,
         expected=expected,
         tolerance=outcome.tolerance,
         uninformative=nothing,
@@ -311,12 +374,11 @@ def _all_alike(outcome: _Outcome) -> str:
     return ""
 
 
-def _shown(tokens: list[str], orders: list[Array]) -> int | None:
+def _shown(tokens: list[str], orders: Array) -> int | None:
     """Choose the re-ordering to show in full: the text read backwards where it is one of them."""
-    for r, order in enumerate(orders):
-        if [tokens[i] for i in order] == tokens[::-1]:
-            return r
-    return 0 if orders else None
+    words = _numbered(tokens)
+    backwards = (words[orders] == words[::-1]).all(axis=1)
+    return int(backwards.argmax()) if len(orders) else None
 
 
 def _entering(tokens: list[str], x: Array, order: Array, case: _Case) -> Grid:
@@ -346,13 +408,13 @@ def _dims(x: Array) -> tuple[str, ...]:
     return tuple(f"dim {j}" if j == 0 else str(j) for j in range(x.shape[1]))
 
 
-def _vectors(tokens: list[str], order: Array, outcome: _Outcome, shown: int) -> Grid:
+def _vectors(tokens: list[str], order: Array, outcome: _Outcome) -> Grid:
     """Each token's output in the text, and below it in the re-ordered text."""
     labels, rows = [], []
     for new in np.argsort(order):
         old = order[new]
         labels += [(tokens[old], f"text, place {old}"), ("", f"re-ordered, place {new}")]
-        rows += [outcome.text[old], outcome.outputs[shown, new]]
+        rows += [outcome.text[old], outcome.shown[new]]
     return Grid(
         f"Outputs in the text and in: {_written(tokens, order)}",
         ("token", "in"),
@@ -376,14 +438,14 @@ def _per_token(
 
 
 def _per_reordering(
-    tokens: list[str], orders: list[Array], cases: list[_Case], outcomes: list[_Outcome]
+    tokens: list[str], orders: Array, cases: list[_Case], outcomes: list[_Outcome]
 ) -> Grid:
     return Grid(
         "Largest difference per re-ordering",
         ("re-ordering", "old places"),
         tuple(case.short for case in cases),
-        [(_written(tokens, o), " ".join(map(str, o))) for o in orders],
-        np.column_stack([o.differences.max(axis=1) for o in outcomes]) if orders else [],
+        [(_written(tokens, o), " ".join(map(str, o.tolist()))) for o in orders],
+        np.column_stack([o.differences.max(axis=1) for o in outcomes]) if len(orders) else [],
     )
 
 

@@ -42,7 +42,7 @@ class Alibi(ScoreBias):
     ) -> Array:
         distances = self._distances(self.offsets(query_positions, key_positions), key_positions)
         # Adding 0 turns the -0 of the diagonal into 0.
-        bias = slopes(len(queries), self.bias_max)[:, None, None] * distances + 0.0
+        bias = slopes(queries.shape[-3], self.bias_max)[:, None, None] * distances + 0.0
         return bias.astype(queries.dtype)
 
     def places(self, mask: Array) -> Array:
@@ -95,7 +95,7 @@ class FalconAlibi(ScoreBias):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads, n, width = queries.shape
+        heads, n, width = queries.shape[-3:]
         slope, key = _bfloat16(slopes(heads)), _bfloat16(key_positions.astype(np.float64))
         row = _bfloat16(slope[:, None, None] * key) / np.sqrt(width)
         bias = np.broadcast_to(row, (heads, n, len(key)))

@@ -40,7 +40,8 @@ class Scheme(Settings):
     """A positional encoding. Positions are always an argument; none are counted in here.
 
     Shapes: n tokens, m keys, d width, h heads, k head width. Positions are (n,) whole or real
-    numbers; a scheme of several axes takes (n, axes). No hook changes its input.
+    numbers; a scheme of several axes takes (n, axes). No hook changes its input. Token vectors,
+    queries and keys may have more axes in front: sequences side by side, at the same positions.
     """
 
     name: str
@@ -87,8 +88,13 @@ class Scheme(Settings):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        """Queries (h, n, k) and keys (h, m, k) -> what is added to the scores, (h, n, m)."""
-        return np.zeros((queries.shape[0], queries.shape[1], keys.shape[1]), queries.dtype)
+        """Queries (h, n, k) and keys (h, m, k) -> what is added to the scores, (h, n, m).
+
+        Some queries may be asked about without the others, but with all keys. A bias that no
+        content enters has no axes in front, whatever the queries and keys have.
+        """
+        shape = (*queries.shape[-3:-1], keys.shape[-2])
+        return np.broadcast_to(np.zeros((), queries.dtype), shape)
 
     def coordinates(self, index: Array) -> Array:
         """Places in a sequence (n,) -> positions, (n,) or (n, axes)."""

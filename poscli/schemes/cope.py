@@ -38,30 +38,30 @@ class Cope(Trained):
         return {"table": (self.rows, width)}
 
     def counted(self, gates: Array, query_positions: Array, key_positions: Array) -> Array:
-        """Gates (h, n, m) in any order -> the position of each key for each query, (h, n, m).
+        """Gates (..., n, m) in any order -> the position of each key for each query, (..., n, m).
 
         >>> Cope().counted(np.array([[[0.5, 0.25, 0.75]]]), np.array([2]), np.arange(3)).tolist()
         [[[1.5, 1.0, 0.75]]]
         """
         open_gates = np.where(self.offsets(query_positions, key_positions) >= 0, gates, 0.0)
         distinct, place = np.unique(key_positions, return_inverse=True)
-        by_position = np.zeros((len(distinct), *gates.shape[:2]))
-        np.add.at(by_position, place, np.moveaxis(open_gates, 2, 0))
+        by_position = np.zeros((len(distinct), *gates.shape[:-1]))
+        np.add.at(by_position, place, np.moveaxis(open_gates, -1, 0))
         summed = by_position[::-1].cumsum(axis=0)[::-1]
-        return np.asarray(np.minimum(np.moveaxis(summed[place], 0, 2), self.rows - 1.0))
+        return np.asarray(np.minimum(np.moveaxis(summed[place], 0, -1), self.rows - 1.0))
 
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads, _, width = queries.shape
+        heads, width = queries.shape[-3], queries.shape[-1]
         table, columns = self.values("table", width, heads), range(width)
-        scores = sum(queries[:, :, None, c] * keys[:, None, :, c] for c in columns)
+        scores = sum(queries[..., :, None, c] * keys[..., None, :, c] for c in columns)
         gates = 0.5 + 0.5 * np.tanh(np.asarray(scores) / (2.0 * np.sqrt(width)))
         at = self.counted(gates, query_positions, key_positions)
         below = np.floor(at).astype(np.int64)
         above, part = np.ceil(at).astype(np.int64), at - below
         bias = sum(
-            queries[:, :, None, c] * ((1.0 - part) * table[below, c] + part * table[above, c])
+            queries[..., :, None, c] * ((1.0 - part) * table[below, c] + part * table[above, c])
             for c in columns
         )
         return np.asarray(bias, queries.dtype)

@@ -79,14 +79,14 @@ class Deberta(Trained):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads, _, width = queries.shape
+        heads, width = queries.shape[-3], queries.shape[-1]
         by_head = [
             self.values(name, width, heads).reshape(-1, heads, width).swapaxes(0, 1)
             for name in ("position_keys", "position_queries")
         ]
         bucket = self.bucket(self.offsets(query_positions, key_positions))
         index = np.clip(bucket + self._span, 0, 2 * self._span - 1)
-        q, k = queries[:, :, None], keys[:, None]
+        q, k = queries[..., :, None, :], keys[..., None, :, :]
         content = np.asarray(sum(q[..., c] * k[..., c] for c in range(width)))
         whole = content + products(q, by_head[0], index) + products(k, by_head[1], index)
         bias = whole / np.sqrt(3 * width) - content / np.sqrt(width)

@@ -100,7 +100,7 @@ class Fire(Trained):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads, _, width = queries.shape
+        heads, width = queries.shape[-3], queries.shape[-1]
         first, first_bias, second, second_bias = (
             self.values(name, width, heads) for name in self.shapes(width, heads)
         )

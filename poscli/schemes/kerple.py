@@ -74,7 +74,7 @@ class _Kerple(Trained):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads, _, width = queries.shape
+        heads, width = queries.shape[-3], queries.shape[-1]
         distance = np.abs(self.offsets(query_positions, key_positions)).astype(np.float64)
         p, a = (self.values(name, width, heads)[:, None, None] for name in "pa")
         return (0.0 - self.penalty(p, a, distance)).astype(queries.dtype)

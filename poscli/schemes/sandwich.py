@@ -41,12 +41,12 @@ class Sandwich(ScoreBias):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads = len(queries)
+        heads = queries.shape[-3]
         distance = np.abs(self.offsets(query_positions, key_positions))
         distinct, place = np.unique(distance, return_inverse=True)
         flatness = 8.0 * np.arange(1, heads + 1) / heads
         curve = self.curve(distinct)[place.reshape(distance.shape)]
-        return (curve / flatness[:, None, None]).astype(queries.dtype)
+        return np.asarray(curve / flatness[:, None, None], queries.dtype)
 
     def score_step(self, value: float, head: int, query: float, key: float, heads: int) -> str:
         distance, flatness = abs(query - key), 8.0 * (head + 1) / heads

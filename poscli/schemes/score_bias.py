@@ -106,10 +106,10 @@ class ScoreBias(Scheme):
 
 
 def products(x: Array, vectors: Array, index: Array) -> Array:
-    """Return the product of each x with the vector its query and key pick, (h, n, m).
+    """Return the product of each x with the vector its query and key pick, (..., h, n, m).
 
-    x is (h, n, 1, k) or (h, 1, m, k), vectors (h or 1, rows, k), index (n, m). Summed column by
-    column, so that a number does not depend on which others are computed beside it.
+    x is (..., h, n, 1, k) or (..., h, 1, m, k), vectors (h or 1, rows, k), index (n, m). Summed
+    column by column, so that a number does not depend on which others are computed beside it.
     """
     columns = range(x.shape[-1])
     return np.asarray(sum(x[..., c] * vectors[..., c][:, index] for c in columns))

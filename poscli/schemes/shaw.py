@@ -46,10 +46,10 @@ class Shaw(Trained):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads, _, width = queries.shape
+        heads, width = queries.shape[-3], queries.shape[-1]
         index = self.row(-self.offsets(query_positions, key_positions))
         table = self.values("table", width, heads)
-        scores = products(queries[:, :, None], table[None], index)
+        scores = products(queries[..., :, None, :], table[None], index)
         return np.asarray(scores / np.sqrt(width), queries.dtype)
 
     def score_step(self, value: float, head: int, query: float, key: float, heads: int) -> str:

@@ -87,7 +87,7 @@ class T5(Trained):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads, _, width = queries.shape
+        heads, width = queries.shape[-3], queries.shape[-1]
         buckets = self.bucket(-self.offsets(query_positions, key_positions))
         table = self.scale * self.values("table", width, heads)
         return table.T[:, buckets].astype(queries.dtype)

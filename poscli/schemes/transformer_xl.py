@@ -60,7 +60,7 @@ class TransformerXL(Trained):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads, _, width = queries.shape
+        heads, width = queries.shape[-3], queries.shape[-1]
         self.check_width(width, heads)
         u, v, projection = (self.values(name, width, heads) for name in ("u", "v", "projection"))
         offsets = self.offsets(query_positions, key_positions)
@@ -69,8 +69,8 @@ class TransformerXL(Trained):
         rows = self.sinusoid(distinct, width * heads)
         projected = sum(rows[:, c, None] * projection[:, c] for c in range(width * heads))
         R = np.reshape(projected, (-1, heads, width)).swapaxes(0, 1)
-        content = (u[:, None] * keys).sum(axis=2)[:, None, :]
-        place_scores = products((queries + v[:, None])[:, :, None], R, index)
+        content = (u[:, None] * keys).sum(axis=-1)[..., None, :]
+        place_scores = products((queries + v[:, None])[..., :, None, :], R, index)
         return np.asarray((content + place_scores) / np.sqrt(width), queries.dtype)
 
     def score_step(self, value: float, head: int, query: float, key: float, heads: int) -> str:

@@ -65,6 +65,6 @@ class Window(Trained):
     def bias(
         self, queries: Array, keys: Array, query_positions: Array, key_positions: Array
     ) -> Array:
-        heads, _, width = queries.shape
+        heads, width = queries.shape[-3], queries.shape[-1]
         index = self.index(self.offsets(query_positions, key_positions))
         return self.values("table", width, heads).T[:, index].astype(queries.dtype)
