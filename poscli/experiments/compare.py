@@ -28,6 +28,7 @@ from poscli.report import (
 from poscli.schemes import AnyScheme, every_scheme
 from poscli.schemes.base import Scheme
 from poscli.schemes.nope import NoPE
+from poscli.threads import one_blas_thread
 from poscli.words import embed, split
 
 _MOST_CURVES = 8
@@ -60,6 +61,7 @@ class CompareConfig(Toy):
         return self
 
 
+@one_blas_thread()
 def compare(config: CompareConfig) -> Report:
     """Measure each scheme on the model, and the largest difference between each pair."""
     tokens = (

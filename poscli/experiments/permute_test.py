@@ -36,6 +36,7 @@ from poscli.schemes.base import Scheme
 from poscli.schemes.nope import NoPE
 from poscli.schemes.sinusoidal import Sinusoidal
 from poscli.settings import FilePath
+from poscli.threads import one_blas_thread
 from poscli.words import Unit, embed, split
 
 _MOST_EXHAUSTIVE = 5040
@@ -101,6 +102,7 @@ class _Outcome:
     tolerance: float
 
 
+@one_blas_thread()
 def permute_test(config: PermuteTestConfig, track: Track[Array] = untracked) -> Report:
     """Re-order the text, run attention on both, and hold the outputs against each other."""
     text = config.sentence if config.file is None else read_text(Path(config.file))

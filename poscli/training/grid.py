@@ -22,9 +22,9 @@ from typing import Any
 from poscli.errors import PoscliError
 from poscli.files import write_whole
 from poscli.progress import Watch, unwatched
+from poscli.threads import SETTINGS
 from poscli.training.run import Outcome, Run, train
 
-_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _SECONDS_TO_CONNECT = 10
 
 
@@ -77,8 +77,8 @@ def processes(workers: int) -> Iterator[Executor]:
     results are the same bit for bit whatever the number of workers.
     """
     others = set(multiprocessing.active_children())
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    before = {name: os.environ.get(name) for name in SETTINGS}
+    os.environ.update(dict.fromkeys(SETTINGS, "1"))
     broken_pipe = _take_broken_pipes_as_errors()
     executor = ProcessPoolExecutor(
         workers, multiprocessing.get_context("spawn"), initializer=_leave_interrupts_to_the_parent
