@@ -7,7 +7,7 @@ TRAINED := $(filter extrapolate-train-%,$(CONFIGS))
 EXPERIMENTS := $(filter-out $(TRAINED),$(CONFIGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo experiments test check peers bench format lint types schema clean $(CONFIGS)
+.PHONY: help setup demo experiments test fuzz mutants check peers bench format lint types schema clean $(CONFIGS)
 
 help: ## list every target
 	@echo "targets:"
@@ -40,6 +40,10 @@ $(CONFIGS): %: setup
 
 test: setup ## set everything up and run the tests
 	@$(BIN)/pytest
+
+fuzz: setup ## try random inputs for minutes; SEED=7 and INPUTS=500000 choose which and how many
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/fuzz/long.py \
+	  $(if $(SEED),--seed $(SEED)) $(if $(INPUTS),--inputs $(INPUTS))
 
 check: format lint types test ## what CI runs: format, lint, types, tests
 

@@ -162,7 +162,7 @@ def _parse_assignment(text: str) -> tuple[str, Any]:
 def _parse_value(text: str, key: str) -> Any:
     if not text.strip() or text.lstrip().startswith("#"):
         raise PoscliError(f"{key}: the value is empty; null stands for none")
-    return _typed(yaml_core.read(text.encode("utf-8", "surrogateescape"), key)[0])
+    return _typed(yaml_core.read(text.encode("utf-8", "surrogatepass"), key)[0])
 
 
 def _typed(value: Any) -> Any:

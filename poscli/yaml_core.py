@@ -65,6 +65,12 @@ def read(data: bytes, name: str) -> tuple[Any, Lines]:
         loader = _Loader(text)
         try:
             node = loader.get_single_node()
+        except ValueError:
+            # "\U00110000": PyYAML asks for the character without looking.
+            raise yaml.MarkedYAMLError(
+                problem="an escape stands for no character",
+                problem_mark=loader.get_mark(),
+            ) from None
         finally:
             loader.dispose()
         value = None if node is None else _build(node, (), lines)

@@ -85,6 +85,7 @@ def test_lines_are_kept() -> None:
         ("a: 1\n---\nb: 2\n", "t.yaml:2:1: but found another document"),
         ("a: [1, 2", "t.yaml:1:9: expected ',' or ']', but got '<stream end>'"),
         (b"a: \xff\xfe", "t.yaml: not UTF-8 text: byte 3 cannot be read"),
+        (r'a: "\U00110000"', "t.yaml:1:7: an escape stands for no character"),
         ("a: \x07", "t.yaml: character #x0007 is not allowed"),
         ("[" * 5000, "t.yaml: nested too deeply to be read"),
         ("a: " + "9" * 5000, "t.yaml:1:4: a number of more than 400 digits is not read"),

@@ -17,6 +17,8 @@ from poscli.cli.commands import Commands, listed
 from poscli.errors import PoscliError
 from poscli.text import visible
 
+_LONGEST_LINE = 2000
+
 
 class Group(TyperGroup):
     """The app, with every error turned into one line on standard error and a status."""
@@ -44,8 +46,9 @@ class Group(TyperGroup):
             status = super().main(*args, **kwargs)
             sys.stdout.flush()
         except OSError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            status = _fail(f"standard output: {error.strerror}")
+            status = _fail_by_system(error)
+        except MemoryError:
+            status = _fail("there is not enough memory for this")
         except PoscliError as error:
             status = _fail(str(error))
         except typer.TyperException as error:
@@ -89,6 +92,18 @@ def _terminate(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
+def _fail_by_system(error: OSError) -> int:
+    """Name the file that the system refused; standard output where it names none."""
+    if error.filename is not None:
+        return _fail(f"{error.filename}: {error.strerror}")
+    # What is still in the buffer would fail again when the interpreter ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _fail(f"standard output: {error.strerror}")
+
+
 def _fail(message: str) -> int:
-    typer.echo(f"poscli: {visible(' '.join(message.split()))}", err=True)
+    line = visible(" ".join(message.split()))
+    if len(line) > _LONGEST_LINE:
+        line = f"{line[: _LONGEST_LINE // 2]} [...] {line[-_LONGEST_LINE // 2 :]}"
+    typer.echo(f"poscli: {line}", err=True)
     return 2

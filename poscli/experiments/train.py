@@ -70,7 +70,7 @@ class TrainConfig(Recipe):
                 raise PoscliError(f"{key} holds {twice[0]} twice")
         if self.cluster is not None and self.workers is not None:
             raise PoscliError("cluster and workers both say where to run; give one")
-        refuse_size(self.heads * max(self.measured) ** 2, f"{max(self.measured):,} positions")
+        refuse_size(self.heads * max(self.measured) ** 2, f"lengths up to {max(self.measured):,}")
         return self
 
     @property

@@ -1,6 +1,7 @@
 """Figures as files, drawn by matplotlib: one style, readable in black and white."""
 
 import io
+import warnings
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
@@ -55,9 +56,12 @@ def draw(figures: Sequence[Figure], suffix: str) -> bytes:
                 draw_curves(axes, figure)
         stream = io.BytesIO()
         dated = {".pdf": "CreationDate", ".svg": "Date"}.get(suffix)
-        page.savefig(
-            stream, format=suffix.removeprefix("."), metadata={dated: None} if dated else None
-        )
+        with warnings.catch_warnings():
+            # A character that the font lacks is drawn as a box.
+            warnings.filterwarnings("ignore", "Glyph")
+            page.savefig(
+                stream, format=suffix.removeprefix("."), metadata={dated: None} if dated else None
+            )
     return stream.getvalue()
 
 

@@ -1,0 +1,85 @@
+"""Inputs that random tests found to break a promise, each by name."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Write, npy_file, refused, run
+
+from poscli.errors import PoscliError
+from poscli.identify.dumps import read_dump
+
+
+def test_a_file_name_that_the_system_refuses_is_named() -> None:
+    name = "x" * 300
+    assert refused("schemes", "--model", name) == f"{name}: File name too long"
+
+
+def test_an_error_stays_short_whatever_it_repeats() -> None:
+    line = refused("compare", "x" * 5000)
+    assert len(line) < 2100
+    assert " [...] " in line
+
+
+@pytest.mark.parametrize("text", ["a\ud827b", "\udcff", "[\ud800]"])
+def test_half_a_surrogate_is_no_text(text: str) -> None:
+    assert refused("compare", "--places", text).startswith("--places: not UTF-8 text")
+
+
+def archive(content: bytes) -> bytearray:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("x.npy", content)
+    return bytearray(stream.getvalue())
+
+
+def npy(array: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def test_an_archive_that_lost_bytes_is_damaged(write: Write) -> None:
+    data = archive(npy(np.eye(4)))
+    del data[60:69]
+    assert "truncated or damaged archive" in refused("compare", write(bytes(data), "x.npz"))
+
+
+def test_a_member_larger_than_it_announces_is_not_unpacked(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = archive(npy(np.zeros((2**12, 2**10))))
+    directory = data.index(b"PK\x01\x02")
+    for start in (22, directory + 24):
+        data[start : start + 4] = (128).to_bytes(4, "little")
+    largest, read = 0, zipfile.ZipExtFile._read1  # type: ignore[attr-defined]
+
+    def watched(self: object, n: int) -> bytes:
+        nonlocal largest
+        largest = max(largest, n)
+        return read(self, n)
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "_read1", watched)
+    with pytest.raises(PoscliError, match="truncated or damaged"):
+        read_dump(Path(write(bytes(data), "x.npz")))
+    assert 0 < largest <= 129
+
+
+def test_numbers_below_the_smallest_normal_do_not_warn(write: Write) -> None:
+    table = np.zeros((4, 4))
+    table[0, 1], table[1] = 5e-324, 1e300
+    result = run("compare", npy_file(write, table), "--positions", "0:4")
+    assert (result.status, result.err) == (1, "")
+
+
+def test_a_character_that_the_font_lacks_is_drawn_without_a_word(tmp_path: Path) -> None:
+    plot = tmp_path / "x.svg"
+    result = run("permute-test", "日本 a b", "--plot", str(plot))
+    assert (result.status, result.err) == (0, f"wrote {plot}\n")
+
+
+def test_a_config_whose_lengths_are_too_long_names_them(write: Write) -> None:
+    config = write("lengths: [16, 16384]\n")
+    assert "lengths up to 16,384 make" in refused("extrapolate", "--train", "--config", config)
