@@ -23,18 +23,18 @@ def rounded(values: Array, precision: str) -> Array:
     bfloat16 has no NumPy type: its values come back in a float32 array, which holds them exactly.
     """
     result = stored(values, precision)
-    overflown = precision != "bfloat16" and np.isinf(result).any() and not np.isinf(values).any()
-    if overflown:
-        largest = values.flat[np.argmax(np.abs(values))]
+    overflown = values[np.isinf(result) & np.isfinite(values)]
+    if overflown.size:
+        largest = overflown[np.argmax(np.abs(overflown))]
         raise PoscliError(f"{largest:g} is too large for {precision}")
     return result
 
 
 def stored(values: Array, precision: str) -> Array:
     """Round as rounded does, but as where the format stores it: what is too large is infinite."""
-    if precision != "bfloat16":
-        with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):
+        if precision != "bfloat16":
             return np.asarray(values, precision)
-    _, exponent = np.frexp(values)
-    unit = np.maximum(exponent, _SMALLEST_EXPONENT) - 8
-    return np.asarray(np.ldexp(np.rint(np.ldexp(values, -unit)), unit), np.float32)
+        _, exponent = np.frexp(values)
+        unit = np.maximum(exponent, _SMALLEST_EXPONENT) - 8
+        return np.asarray(np.ldexp(np.rint(np.ldexp(values, -unit)), unit), np.float32)

@@ -58,7 +58,7 @@ def load_array(path: Path, dimensions: int) -> Array:
 
 def widened(where: str, found: Array) -> Array:
     """Return real numbers of any dtype as float64; PoscliError where float64 cannot hold them."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         values = found.astype(np.float64, order="C")
     if found.dtype.kind in "iu" and max(int(found.max()), -int(found.min())) > 2**53:
         raise PoscliError(

@@ -150,7 +150,8 @@ def check(
     """Hold two arrays of one shape against each other.
 
     expected is "equal" or "different". uninformative, where not empty, says why the comparison
-    cannot prove anything. NaN in either array makes the verdict undefined, never a pass.
+    cannot prove anything. NaN in either array makes the verdict undefined, never a pass; so does
+    a tolerance without bounds, and infinity where a difference was expected.
     """
     return judged(
         claim,
@@ -175,12 +176,14 @@ def judged(
 ) -> Check:
     """Judge two arrays as check does, by their largest difference and whether all bits agree.
 
-    A tolerance that is no finite number makes the verdict undefined too.
+    A tolerance without bounds makes the verdict undefined too.
     """
     if np.isnan(difference):
         verdict, reason = Verdict.UNDEFINED, "a value is not a number, so nothing can be said"
     elif not np.isfinite(tolerance):
-        verdict, reason = Verdict.UNDEFINED, "the values are too large to say what rounding does"
+        verdict, reason = Verdict.UNDEFINED, "what rounding alone can do has no bound here"
+    elif expected == "different" and np.isinf(difference):
+        verdict, reason = Verdict.UNDEFINED, "a value is infinite, so no difference can be told"
     elif uninformative:
         verdict, reason = Verdict.NOT_INFORMATIVE, uninformative
     elif (difference <= tolerance) == (expected == "equal"):

@@ -67,6 +67,20 @@ def test_a_member_larger_than_it_announces_is_not_unpacked(
     assert 0 < largest <= 129
 
 
+def test_a_signalling_nan_is_refused_without_a_warning(write: Write) -> None:
+    table = np.frombuffer(b"\xb5\x9d\x94\x7f" * 4, np.float32).reshape(2, 2)
+    name = write(npy(table), "x.npy")
+    assert "holds NaN or infinity" in refused("compare", name)
+    assert "holds NaN or infinity" in refused("encode", "--input", name)
+
+
+@pytest.mark.parametrize("name", ["positions", "query_positions", "key_positions"])
+def test_positions_of_minus_infinity_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "x.npz"
+    np.savez(path, x=np.eye(2), **{name: np.array([0.0, -np.inf])})
+    assert f"{name}: holds -infinity" in refused("compare", str(path))
+
+
 def test_numbers_below_the_smallest_normal_do_not_warn(write: Write) -> None:
     table = np.zeros((4, 4))
     table[0, 1], table[1] = 5e-324, 1e300

@@ -20,7 +20,8 @@ ONE = np.array([1.0, 2.0])
         (ONE + 0.1, "different", Verdict.PASS, False),
         (np.array([1.0, np.nan]), "equal", Verdict.UNDEFINED, False),
         (np.array([1.0, np.nan]), "different", Verdict.UNDEFINED, False),
-        (np.array([1.0, np.inf]), "different", Verdict.PASS, False),
+        (np.array([1.0, np.inf]), "different", Verdict.UNDEFINED, False),
+        (np.array([1.0, np.inf]), "equal", Verdict.FAIL, False),
     ],
 )
 def test_verdicts(other: np.ndarray, expected: str, verdict: Verdict, identical: bool) -> None:

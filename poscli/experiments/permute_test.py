@@ -155,10 +155,11 @@ def _reorderings(config: PermuteTestConfig, tokens: list[str], x: Array) -> tupl
         order = _given(config, tokens)
         return _only_changes(x, np.array([order])), f"the one given: old places {order}"
     count = _count_arrangements(tokens)
-    if count <= _MOST_EXHAUSTIVE:
+    if count <= max(_MOST_EXHAUSTIVE, config.samples):
+        refuse_size(2 * count * sum(x.shape), f"{count:,} re-orderings of {n} tokens")
         orders = _only_changes(x, _arrangements(tokens))
         return orders, f"every one that changes the text: {len(orders):,}"
-    few = min(config.samples, count - 1)
+    few = config.samples
     refuse_size(2 * few * sum(x.shape), f"{few:,} re-orderings of {n} tokens")
     cycle = _cycle(tokens)
     orders = _only_changes(x, _sample(tokens, few, config.seed, cycle))

@@ -42,6 +42,9 @@ class Evidence:
 def evidence_of(dump: Dump, positions: Array | None = None) -> list[Evidence]:
     """Return what a dump's arrays are evidence of; positions stated by the user come first."""
     arrays = dict(dump.arrays)
+    for name in (*_POSITIONS, *_QUERY_POSITIONS, *_KEY_POSITIONS):
+        if name in arrays and len(arrays) > 1:
+            _refuse_mask(dump, name)
     stated, queries, keys = (
         _taken(arrays, names) for names in (_POSITIONS, _QUERY_POSITIONS, _KEY_POSITIONS)
     )
@@ -51,17 +54,21 @@ def evidence_of(dump: Dump, positions: Array | None = None) -> list[Evidence]:
     found = []
     for names, kind in _pairs(arrays):
         one, other = (arrays.pop(name) for name in names)
-        for name, array in zip(names, (one, other), strict=True):
-            if np.isneginf(array.values).any():
-                raise PoscliError(
-                    f"{dump.path}: {name}: holds -infinity, which only the mask in a bias does"
-                )
+        for name in names:
+            _refuse_mask(dump, name)
         found.append(Evidence(kind, one, other, at, keys, names))
     for name, array in arrays.items():
         found += _alone(name, array, at, keys)
     if not found:
         raise PoscliError(f"{dump.path}: holds positions and nothing that was made of them")
     return [_flat(replace(e, source=str(dump.path), has_positions=in_file)) for e in found]
+
+
+def _refuse_mask(dump: Dump, name: str) -> None:
+    if np.isneginf(dump.arrays[name].values).any():
+        raise PoscliError(
+            f"{dump.path}: {name}: holds -infinity, which only the mask in a bias does"
+        )
 
 
 def _taken(arrays: dict[str, Stored], names: tuple[str, ...]) -> Array | None:

@@ -2,7 +2,8 @@
 
 Status 0, 1 or 2. At 2: one line of error, after warnings if there are any, an empty standard
 output and no file touched. Never a traceback, a numpy warning, an escape code in data, bare NaN in
-JSON, or a temporary file left behind; and no check that passed without a finite difference.
+JSON, or a temporary file left behind; and no check that passed without a finite difference and
+tolerance.
 """
 
 import csv
@@ -31,7 +32,6 @@ SECONDS = 3.0
 COMMAND = typer.main.get_command(app)
 _WARNING = "poscli: warning: "
 _WROTE = "wrote "
-_PASSED_WITHOUT_DIFFERENCE = "passed without a finite difference"
 
 
 class BrokenPromiseError(AssertionError):
@@ -119,10 +119,10 @@ def _broken_data(out: str) -> str:
         return "bare NaN or infinity in JSON"
     for section in document.get("sections", []):
         for check in section["checks"]:
-            difference = check["difference"]
-            finite = isinstance(difference, int | float) and isfinite(difference)
+            evidence = check["difference"], check["tolerance"]
+            finite = all(isinstance(n, int | float) and isfinite(n) for n in evidence)
             if check["verdict"] == "pass" and not finite:
-                return f"{check['claim']}: {_PASSED_WITHOUT_DIFFERENCE}"
+                return f"{check['claim']}: passed without finite evidence"
     return ""
 
 
