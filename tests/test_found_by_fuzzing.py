@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import Write, npy_file, refused, run
 
+from poscli import Sinusoidal
 from poscli.errors import PoscliError
 from poscli.identify.dumps import read_dump
 
@@ -75,10 +76,27 @@ def test_a_signalling_nan_is_refused_without_a_warning(write: Write) -> None:
 
 
 @pytest.mark.parametrize("name", ["positions", "query_positions", "key_positions"])
-def test_positions_of_minus_infinity_are_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("last", [-np.inf, 1e300, -(2.0**53)])
+def test_positions_that_are_none_are_refused(tmp_path: Path, name: str, last: float) -> None:
     path = tmp_path / "x.npz"
-    np.savez(path, x=np.eye(2), **{name: np.array([0.0, -np.inf])})
-    assert f"{name}: holds -infinity" in refused("compare", str(path))
+    np.savez(path, x=np.eye(2), **{name: np.array([0.0, last])})
+    assert refused("compare", str(path)).endswith(f"{name}: positions lie between -2^53 and 2^53")
+
+
+def test_one_position_without_an_axis_is_one_position(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    np.savez(path, q=np.float64(1), q_rot=np.float64(2), positions=np.float64(3))
+    assert run("compare", str(path)).status in (1, 2)
+    np.savez(path, x=np.eye(4), positions=np.float64(3))
+    assert "1 positions do not fit an array of 4 x 4" in refused("compare", str(path))
+
+
+def test_a_single_pair_that_turns_has_no_second_frequency(write: Write) -> None:
+    table = Sinusoidal().vectors(np.arange(4), 4)
+    noisy = table.copy()
+    noisy[3, 3] += 2.0**-32
+    one, other = write(npy(noisy), "one.npy"), write(npy(table), "other.npy")
+    assert run("compare", one, other).status == 1
 
 
 def test_numbers_below_the_smallest_normal_do_not_warn(write: Write) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.identify.dumps import Dump, Stored
+from poscli.positions import LARGEST
 from poscli.schemes.forms import Form
 
 _POSITIONS = ("positions", "position_ids", "position", "relative_position")
@@ -45,6 +46,8 @@ def evidence_of(dump: Dump, positions: Array | None = None) -> list[Evidence]:
     for name in (*_POSITIONS, *_QUERY_POSITIONS, *_KEY_POSITIONS):
         if name in arrays and len(arrays) > 1:
             _refuse_mask(dump, name)
+            if (np.abs(arrays[name].values) >= LARGEST).any():
+                raise PoscliError(f"{dump.path}: {name}: positions lie between -2^53 and 2^53")
     stated, queries, keys = (
         _taken(arrays, names) for names in (_POSITIONS, _QUERY_POSITIONS, _KEY_POSITIONS)
     )
@@ -74,7 +77,7 @@ def _refuse_mask(dump: Dump, name: str) -> None:
 def _taken(arrays: dict[str, Stored], names: tuple[str, ...]) -> Array | None:
     for name in names:
         if name in arrays and len(arrays) > 1:
-            values = arrays.pop(name).values
+            values = np.atleast_1d(arrays.pop(name).values)
             if values.ndim == 3 and len(values) in (2, 3) and values.shape[2] not in (2, 3):
                 # Programs of several axes keep them first: (axes, b, n).
                 values = np.moveaxis(values, 0, -1)

@@ -241,7 +241,7 @@ def _by_parts(
     bases = {
         roundest(*_base(w, off, *ends), known)
         for ends in ((0, 1), (last - 1, last))
-        if 0 <= ends[0] < ends[1]
+        if 0 <= ends[0] < ends[1] <= last
     }
     if scaled:
         bases.add(roundest(*_sharpest(w, off, last), known))

@@ -79,13 +79,17 @@ def mutated(draw: st.DrawFn, bases: list[bytes]) -> bytes:
     return data
 
 
+_WAYS = ["value"] * 6 + ["set", "cut", "end", "insert", "repeat", "number", "splice"]
+
+
 @st.composite
 def _changed(draw: st.DrawFn, data: bytes) -> bytes:
     # Most of what can go wrong is in the first bytes and in the last.
     at = draw(st.integers(0, min(len(data), 160)) | st.integers(min(len(data), 128), len(data)))
-    match draw(
-        st.sampled_from(["set", "set", "cut", "end", "insert", "repeat", "number", "splice"])
-    ):
+    match draw(st.sampled_from(_WAYS)):
+        case "value":
+            at = draw(st.integers(len(data) * 3 // 5, len(data)))
+            return data[:at] + bytes([draw(st.integers(0, 255))]) + data[at + 1 :]
         case "set":
             return data[:at] + bytes([draw(st.integers(0, 255))]) + data[at + 1 :]
         case "cut":
@@ -180,7 +184,7 @@ def _inputs(draw: st.DrawFn) -> tuple[bytes, list[str]]:
         made = {"archive": archives(), "tensors": tensors(), "table": tables()}
         data = draw(made.get(kind, st.binary(max_size=200)))
         kind = {"archive": "npz", "tensors": "safetensors", "table": "csv"}.get(kind, "npy")
-    suffix = draw(st.sampled_from([kind] * 9 + [*BASES, "txt", ""]))
+    suffix = draw(st.sampled_from([kind] * 30 + [*BASES, "txt", ""]))
     reader = draw(st.sampled_from(_READERS))
     name = f"dump.{suffix}"
     return data, [word.replace("{}", name) for word in reader]
