@@ -32,7 +32,7 @@ experiments: setup ## train the models of the README and draw their curves into 
 	@mkdir -p build
 	@for name in $(TRAINED); do \
 	  echo; $(BIN)/poscli extrapolate --train --config configs/$$name.yaml \
-	    --cache build/runs --plot build/$$name.svg || exit 1; \
+	    --cache build/runs --force --plot build/$$name.svg || exit 1; \
 	done
 
 $(CONFIGS): %: setup

@@ -235,6 +235,7 @@ _EXPECTED = {
     "float_type": "a number",
     "bool_type": "true or false",
     "string_type": "text",
+    "string_unicode": "text that the terminal's encoding can hold",
     "list_type": "a list",
     "dict_type": "a mapping",
     "model_type": "a mapping",

@@ -10,6 +10,7 @@ import numpy as np
 
 from poscli.arrays import Array
 from poscli.errors import PoscliError
+from poscli.room import disk_available, refuse_unfit
 
 LARGEST_FILE = 2**28
 LARGEST_TEXT = 2**20
@@ -118,6 +119,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
     A link is followed; what is no plain file, such as a device or a pipe, is written to directly.
     """
+    refuse_unfit(len(data), disk_available(path), "its bytes")
     write_pieces(path, [data])
 
 

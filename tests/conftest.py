@@ -139,6 +139,12 @@ def scheme(request: pytest.FixtureRequest) -> Scheme:
     return SCHEMES[request.param].model_validate({})
 
 
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every machine the same 2 GiB of free memory, so that the same requests fit."""
+    monkeypatch.setattr("poscli.room.memory_available", lambda: 2**31)
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str | bytes, str], str]:
     """Return a function that writes a file and returns its name."""

@@ -94,7 +94,10 @@ def test_the_same_word_at_two_places() -> None:
         (["none", "--places", "4,4"], "two different places"),
         (["none", "--places", "1"], "--places: needs at least 2; got 1"),
         (["none", "--len", "2", "--sentence", "a b"], "sentence and length both"),
-        (["none", "--heads", "1024", "--dim", "1024", "--places", "0,4000"], "are computed"),
+        (
+            ["none", "--heads", "1024", "--dim", "1024", "--places", "0,4000"],
+            "which take 2.0 TB, and 2.1 GB are free",
+        ),
         (["none", "--set", "scheme.base=5"], "compare has no setting 'scheme'"),
     ],
 )

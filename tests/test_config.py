@@ -56,7 +56,7 @@ def test_what_does_not_fit_is_refused(write: Write, content: str, want: str) -> 
 
 
 def test_files_beside_a_config_are_found_from_its_folder(write: Write) -> None:
-    assert run("encode", "--len", "3", "--out", write(b"", "rows.npy")).status == 0
+    assert run("encode", "--len", "3", "--out", write(b"", "rows.npy"), "--force").status == 0
     config = write("scheme:\n  name: learned\n  table: rows.npy\nlength: 3\n")
     cells = run_json("encode", "--config", config)["result"]["cells"]
     assert cells == run_json("encode", "--len", "3")["result"]["cells"]
@@ -96,7 +96,7 @@ def test_a_named_scheme_replaces_the_one_in_the_file(write: Write) -> None:
         (["--vector", "1,a"], "--vector: vector.1: expected a number; got text 'a'"),
         (["--vector", "1", "a sentence"], "sentence and vector are both data to encode; give one"),
         (["  "], "the text has no word in it; give at least one"),
-        (["--len", "1000000000"], "up to 16,777,216 are computed"),
+        (["--len", "1000000000"], "which take 128.0 GB, and 2.1 GB are free; --force"),
         (["--config", "/nowhere.yaml"], "/nowhere.yaml: there is no such file"),
         (["--config", "/"], "/: is not a file"),
     ],

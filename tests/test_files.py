@@ -95,8 +95,8 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_refused_command_leaves_the_old_file(write: Write, tmp_path: Path) -> None:
     out = write("precious", "out.csv")
-    refused("encode", "--scheme", "rope", "--dim", "9", "--out", out)
-    refused("encode", "--dtype", "bfloat16", "--format", "npy", "--out", out)
+    refused("encode", "--scheme", "rope", "--dim", "9", "--out", out, "--force")
+    refused("encode", "--dtype", "bfloat16", "--format", "npy", "--out", out, "--force")
     assert Path(out).read_text() == "precious"
-    assert run("encode", "--len", "1", "--out", out).status == 0
+    assert run("encode", "--len", "1", "--out", out, "--force").status == 0
     assert Path(out).read_text().startswith("position,")

@@ -32,7 +32,7 @@ def test_rows_that_are_made_when_written_are_the_same_bytes(
     args = ["encode", "--scheme", scheme, "--dim", "6", "--dtype", dtype, "--format", form]
     args += ["--len", "37", "--offset", "120"]
     assert run(*args, "--out", str(tmp_path / "held")).status == 0
-    monkeypatch.setattr(encode, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(encode, "_MOST_HELD", 0)
     monkeypatch.setattr(data, "_NUMBERS_AT_ONCE", 30)
     monkeypatch.setattr(data, "_TEXT_AT_ONCE", 60)
     assert run(*args, "--out", str(tmp_path / "made")).status == 0
@@ -67,7 +67,8 @@ def test_an_interrupted_write_leaves_what_was_there(
     out = tmp_path / "table.npy"
     out.write_text("precious")
     process = subprocess.Popen(
-        [sys.executable, "-m", "poscli", *HUGE, "--out", str(out)], stderr=subprocess.PIPE
+        [sys.executable, "-m", "poscli", *HUGE, "--out", str(out), "--force"],
+        stderr=subprocess.PIPE,
     )
     while process.poll() is None and sum(f.stat().st_size for f in tmp_path.iterdir()) < 10**7:
         time.sleep(0.01)
@@ -108,7 +109,7 @@ def test_a_pipe_closed_early_ends_the_making_of_rows() -> None:
 def test_a_bar_is_drawn_at_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
     main, terminal = pty.openpty()
     command = [sys.executable, "-m", "poscli", *LARGE, "--dim", "512"]
-    command += ["--out", str(tmp_path / "table.npy")]
+    command += ["--out", str(tmp_path / "table.npy"), "--force"]
     subprocess.run(command, stderr=terminal, env={**os.environ, "TERM": "xterm"}, check=True)
     os.close(terminal)
     assert b"rows written" in os.read(main, 2**16)
@@ -116,12 +117,15 @@ def test_a_bar_is_drawn_at_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
     assert done.stderr == f"wrote {tmp_path / 'table.npy'}\n".encode()
 
 
-def test_what_is_only_shown_or_attended_to_stays_bounded(tmp_path: Path) -> None:
+def test_what_is_only_shown_or_attended_to_has_to_fit_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("poscli.room.memory_available", lambda: 10**9)
     assert "ask for --format csv, json or npy" in refused(*LARGE)
     for more in (["--precision", "float16"], ["--explain"], ["--vector", ",".join("1" * 64)]):
         args = [arg for arg in LARGE if arg not in ("--dtype", "float32")]
-        assert "numbers; up to 16,777,216 are computed" in refused(*args, *more)
-    assert "numbers; up to 16,777,216 are computed" in refused(*LARGE, "--scheme", "alibi")
+        assert "19,200,000 numbers, which take 2.4 GB" in refused(*args, *more)
+    assert "numbers, which take" in refused(*LARGE, "--scheme", "alibi")
     plot = ["--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "a.npy")]
     assert "300,000 x 64 numbers are too many to draw" in refused(*LARGE, *plot)
     assert os.listdir(tmp_path) == []

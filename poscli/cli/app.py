@@ -3,6 +3,7 @@
 0: ran, and every check came out as expected. 1: ran, and some check did not. 2: could not run.
 """
 
+import io
 import os
 import signal
 import sys
@@ -36,6 +37,7 @@ class Group(TyperGroup):
         if hasattr(signal, "SIGPIPE"):
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, _terminate)
+        sys.stdout = _buffered(sys.stdout)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
@@ -85,6 +87,17 @@ def _main(
 ) -> None:
     if context.invoked_subcommand is None:
         raise PoscliError("give a command, such as encode; poscli --help lists them")
+
+
+def _buffered(stream: Any) -> Any:
+    """Return a stream that takes all it is given or fails.
+
+    With PYTHONUNBUFFERED standard output takes what fits, and says so only to who asks.
+    """
+    raw = getattr(stream, "buffer", None)
+    if not isinstance(raw, io.RawIOBase):
+        return stream
+    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors)
 
 
 def _terminate(number: int, frame: object) -> None:

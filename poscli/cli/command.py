@@ -6,6 +6,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from poscli.errors import PoscliError, nearest
+from poscli.room import forced
 
 
 class Command(TyperCommand):
@@ -32,3 +33,7 @@ class Command(TyperCommand):
                     raise PoscliError(f"there is no option {name}; {nearest(name, options)}")
                 value_follows = "=" not in arg and not getattr(options[name], "is_flag", False)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with forced(ctx.params.get("force", False)):
+            return super().invoke(ctx)

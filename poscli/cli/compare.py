@@ -10,6 +10,7 @@ from poscli.cli.options import (
     Causal,
     Config,
     Dim,
+    Force,
     FormatOption,
     Heads,
     Layer,
@@ -76,13 +77,14 @@ def compare_command(
     plot: Plot = None,
     output: FormatOption = None,
     out: Out = None,
+    force: Force = False,
 ) -> int:
     """Hold schemes side by side, on the same tokens; or say what a dumped array is.
 
     Without a name: all schemes. Given a dump, the conventions that explain it; with --scheme too,
     whether it follows that one; given two dumps, whether they are the same.
     """
-    ready_to_write(output, out, plot)
+    ready_to_write(output, out, plot, force=force)
     dumps = [argument for argument in schemes or () if _is_dump(argument)]
     flags = {
         "sentence": ("--sentence", sentence),

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from poscli.cli.options import Assignments, Config, FormatOption, Out, number
-from poscli.cli.output import show
+from poscli.cli.options import Assignments, Config, Force, FormatOption, Out, number
+from poscli.cli.output import ready_to_write, show
 from poscli.config import resolve
 from poscli.experiments.convert import ConvertConfig, convert, parse_convention
 
@@ -45,8 +45,10 @@ def convert_command(
     assignments: Assignments = None,
     output: FormatOption = None,
     out: Out = None,
+    force: Force = False,
 ) -> int:
     """Re-order the columns of heads so that another RoPE convention gives the same scores."""
+    ready_to_write(output, out, force=force)
     flags = {
         "source": ("--from", None if source is None else parse_convention(source)),
         "target": ("--to", None if target is None else parse_convention(target)),

@@ -10,6 +10,7 @@ from poscli.cli.options import (
     Assignments,
     Config,
     Dim,
+    Force,
     FormatOption,
     Heads,
     Layer,
@@ -102,9 +103,10 @@ def encode_command(
     plot: Plot = None,
     output: FormatOption = None,
     out: Out = None,
+    force: Force = False,
 ) -> int:
     """Print the numbers of one scheme, and what it makes of a sentence or of data."""
-    ready_to_write(output, out, plot)
+    ready_to_write(output, out, plot, force=force)
     flags = {
         "sentence": ("SENTENCE", sentence),
         "scheme": ("--scheme", parse_scheme(scheme) if scheme is not None else None),

@@ -10,6 +10,7 @@ from poscli.cli.options import (
     Assignments,
     Config,
     Dim,
+    Force,
     FormatOption,
     Heads,
     Layer,
@@ -84,8 +85,10 @@ def extrapolate_command(
     assignments: Assignments = None,
     output: FormatOption = None,
     out: Out = None,
+    force: Force = False,
 ) -> int:
     """Say what each scheme meets past the trained length, or train and measure it."""
+    ready_to_write(output, out, plot, force=force)
     bench = bench_of(model, layer, schemes)
     flags = {
         "schemes": ("SCHEME", bench.beside(parse_schemes(schemes))),
@@ -112,7 +115,6 @@ def extrapolate_command(
         if to is not None:
             raise PoscliError("--to says how far a --model is looked at; --train takes --lengths")
         settings = resolve(TrainConfig, config, assignments or (), flags)
-        ready_to_write(output, out, plot)
         return show(train_and_extrapolate(settings, watched), output, out, plot)
     if plot is not None:
         raise PoscliError("--plot draws what --train measures; give --train as well")

@@ -34,6 +34,10 @@ Plot = Annotated[
     Path | None, typer.Option("--plot", help="Draw it as well: FILE.png, .svg or .pdf.")
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Write to this file instead.")]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Write over a file that exists; try what does not seem to fit."),
+]
 Dim = Annotated[str | None, typer.Option("--dim", metavar="INT", help="Width of a token's vector.")]
 Heads = Annotated[str | None, typer.Option("--heads", metavar="INT", help="Attention heads.")]
 Seed = Annotated[

@@ -3,15 +3,19 @@
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
+from math import prod
 from pathlib import Path
 
+import numpy as np
 import typer
 
+from poscli import room
 from poscli.errors import PoscliError
 from poscli.files import write_pieces, write_whole
 from poscli.report import Report
 from poscli.rows import Rows
 
+_TEXT_BYTES = 4
 _TEXTS = ("", "txt", "text", "log", "md", "out")
 
 
@@ -24,11 +28,19 @@ class Format(StrEnum):
     NPY = "npy"
 
 
-def ready_to_write(output: Format | None, out: Path | None, plot: Path | None) -> None:
-    """Refuse files that cannot be written before the work that they would hold."""
+def ready_to_write(
+    output: Format | None, out: Path | None, plot: Path | None = None, *, force: bool
+) -> None:
+    """Refuse files that cannot or must not be written before the work that they would hold."""
     for path in (out, plot):
-        if path is not None and not path.absolute().parent.is_dir():
+        if path is None:
+            continue
+        if not path.absolute().parent.is_dir():
             raise PoscliError(f"{path}: there is no folder {path.parent}")
+        if path.is_file() and not force:
+            raise PoscliError(f"{path}: exists; --force writes over it")
+    if out is not None and plot is not None and out.resolve() == plot.resolve():
+        raise PoscliError(f"{out}: --out and --plot name the same file")
     if output is None:
         _format_of(out)
     if plot is not None:
@@ -56,6 +68,7 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
         raise PoscliError(f"{shape} numbers are too many to draw")
     output = output or _format_of(out)
     if out is not None:
+        _refuse_unfit(report, output, out)
         write_pieces(out, _pieces(report, output))
         typer.echo(f"wrote {out}", err=True)
     elif output is Format.TABLE:
@@ -84,3 +97,12 @@ def _pieces(report: Report, output: Format) -> Iterable[bytes | memoryview]:
     from poscli.render.data import to_csv, to_json, to_npy
 
     return {Format.JSON: to_json, Format.CSV: to_csv, Format.NPY: to_npy}[output](report)
+
+
+def _refuse_unfit(report: Report, output: Format, out: Path) -> None:
+    """Refuse an array that the disk has no room for; as text it takes _TEXT_BYTES or more each."""
+    if report.array is not None:
+        count = prod(report.array.shape)
+        size = np.dtype(report.array.dtype).itemsize if output is Format.NPY else _TEXT_BYTES
+        free = room.disk_available(out)
+        room.refuse_unfit(count * size, free, f"{out}: {count:,} numbers")

@@ -10,6 +10,7 @@ from poscli.cli.options import (
     Causal,
     Config,
     Dim,
+    Force,
     FormatOption,
     Heads,
     Layer,
@@ -75,9 +76,10 @@ def permute_test_command(
     plot: Plot = None,
     output: FormatOption = None,
     out: Out = None,
+    force: Force = False,
 ) -> int:
     """Prove in numbers what attention sees of the order of its tokens."""
-    ready_to_write(output, out, plot)
+    ready_to_write(output, out, plot, force=force)
     bench = bench_of(model, layer, scheme)
     flags = {
         "sentence": ("SENTENCE", sentence),

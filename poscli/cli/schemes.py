@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from poscli.cli.options import FormatOption, Layer, ModelFile, Out, bench_of, complete_scheme
-from poscli.cli.output import show
+from poscli.cli.options import Force, FormatOption, Layer, ModelFile, Out, bench_of, complete_scheme
+from poscli.cli.output import ready_to_write, show
 from poscli.errors import PoscliError
 from poscli.experiments.schemes import list_schemes, show_scheme
 
@@ -18,8 +18,10 @@ def schemes_command(
     layer: Layer = None,
     output: FormatOption = None,
     out: Out = None,
+    force: Force = False,
 ) -> int:
     """List every scheme and preset, show one with its formula, or explain a model's config."""
+    ready_to_write(output, out, force=force)
     if model is not None and name is not None:
         raise PoscliError("a scheme's name and --model ask for different reports; give one")
     bench = bench_of(model, layer, None)

@@ -64,12 +64,10 @@ class CompareConfig(Toy):
 @one_blas_thread()
 def compare(config: CompareConfig) -> Report:
     """Measure each scheme on the model, and the largest difference between each pair."""
-    tokens = (
-        split(config.sentence, "word")
-        if config.sentence is not None
-        else [f"token {i}" for i in range(config.length or 16)]
-    )
-    refuse_size(config.heads * len(tokens) ** 2, f"{len(tokens):,} tokens")
+    words = None if config.sentence is None else split(config.sentence, "word")
+    count = (config.length or 16) if words is None else len(words)
+    refuse_size(config.heads * count**2, f"{count:,} tokens")
+    tokens = words or [f"token {i}" for i in range(count)]
     x = embed(tokens, config.dim, config.seed, config.embeddings).astype(config.dtype)
     model, mask, positions = build_model(config), build_mask(config, len(x)), np.arange(len(x))
     names = tuple(scheme.label() for scheme in config.schemes)

@@ -15,7 +15,7 @@ from poscli.experiments.padded import mask_of, rows_by_family
 from poscli.experiments.precision import precision_grids
 from poscli.files import load_array
 from poscli.phase import wavelengths
-from poscli.positions import MOST_NUMBERS, Positions, as_array, grid_positions, refuse_size
+from poscli.positions import Positions, as_array, grid_positions, refuse_size
 from poscli.report import Curve, Curves, Figure, Grid, Heatmap, Report, Section, Table
 from poscli.rows import Made, Rows
 from poscli.schemes import AnyScheme
@@ -27,6 +27,8 @@ from poscli.settings import FilePath, Settings
 from poscli.words import Embeddings, embed, split
 
 _MOST_STEPS = 4096
+_MOST_HELD = 2**22
+"""Larger tables are made row by row while they are written."""
 _MOST_FIGURES = 8
 _DEFAULT_LENGTH = 8
 _DEFAULT_WIDTH = 4
@@ -111,7 +113,7 @@ def encode(config: EncodeConfig) -> Report:
     scheme.check_positions(positions)
     size = scheme.size(len(positions), width, heads)
     only_shown = config.explain or any(x is not None for x in (data, config.precision, config.show))
-    in_rows = size > MOST_NUMBERS and bool(scheme.applied) and not only_shown
+    in_rows = size > _MOST_HELD and bool(scheme.applied) and not only_shown
     if not in_rows:
         refuse_size(size, f"{len(positions):,} positions of width {width}")
     make = _in_form(config.show) if config.show else _in_rows if in_rows else _at_once

@@ -44,10 +44,8 @@ def evidence_of(dump: Dump, positions: Array | None = None) -> list[Evidence]:
     """Return what a dump's arrays are evidence of; positions stated by the user come first."""
     arrays = dict(dump.arrays)
     for name in (*_POSITIONS, *_QUERY_POSITIONS, *_KEY_POSITIONS):
-        if name in arrays and len(arrays) > 1:
-            _refuse_mask(dump, name)
-            if (np.abs(arrays[name].values) >= LARGEST).any():
-                raise PoscliError(f"{dump.path}: {name}: positions lie between -2^53 and 2^53")
+        if name in arrays and len(arrays) > 1 and (np.abs(arrays[name].values) >= LARGEST).any():
+            raise PoscliError(f"{dump.path}: {name}: positions lie between -2^53 and 2^53")
     stated, queries, keys = (
         _taken(arrays, names) for names in (_POSITIONS, _QUERY_POSITIONS, _KEY_POSITIONS)
     )
