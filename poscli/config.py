@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from poscli import yaml_core
 from poscli.errors import PoscliError, UnknownKeyError, nearest
-from poscli.files import LARGEST_TEXT, read_bytes
+from poscli.files import read_bytes
 from poscli.schemes import SCHEMES, expand, no_scheme
 from poscli.settings import Settings, Typed
 from poscli.text import plain
@@ -144,7 +144,7 @@ def parse_list(text: str, option: str) -> list[Any]:
 
 
 def _read_file(file: Path) -> tuple[dict[str, Any], Origins]:
-    values, lines = yaml_core.read(read_bytes(file, LARGEST_TEXT), str(file))
+    values, lines = yaml_core.read(read_bytes(file, yaml_core.LARGEST), str(file))
     if values is None:
         raise PoscliError(f"{file}: the file is empty; a config is a mapping of keys to values")
     if not isinstance(values, dict):

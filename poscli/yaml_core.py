@@ -13,7 +13,9 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from poscli.errors import PoscliError
-from poscli.files import LARGEST_TEXT
+
+LARGEST = 2**16
+"""Bytes of a document: PyYAML takes 6 seconds for a MiB. Larger tables belong into .npy files."""
 
 Path = tuple[str | int, ...]
 Lines = dict[Path, int]
@@ -54,8 +56,8 @@ def read(data: bytes, name: str) -> tuple[Any, Lines]:
 
     name stands for the document in errors: a file, or an option. Raises PoscliError.
     """
-    if len(data) > LARGEST_TEXT:
-        raise PoscliError(f"{name}: {len(data):,} bytes; up to {LARGEST_TEXT:,} bytes are read")
+    if len(data) > LARGEST:
+        raise PoscliError(f"{name}: {len(data):,} bytes; up to {LARGEST:,} bytes are read")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
