@@ -56,6 +56,9 @@ peers: .venv-peers/installed ## run the tests against the installed libraries, i
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@touch $@
 
+mutants: setup ## break the formulas one at a time and count what the tests catch
+	@$(BIN)/python tests/mutants $(FILES)
+
 bench: .venv-peers/installed ## print what was measured beside its goals, of all SUBJECTS or those named
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 	  .venv-peers/bin/python tests/benchmarks $(SUBJECTS)

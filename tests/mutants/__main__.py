@@ -1,8 +1,7 @@
 """Break the formulas one at a time, and count how many of the faults the tests catch.
 
 Each fault is put into a copy of the project, and the tests run there until one fails: first those
-that hold numbers, then all. `python -m tests.mutants`, or `make mutants`; words choose faults by
-file, as in `python -m tests.mutants yarn`.
+that hold numbers, then all. Words choose faults by their file, as in `python tests/mutants yarn`.
 """
 
 import shutil
@@ -13,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
-from .faults import FAULTS, Fault
+from faults import FAULTS, Fault
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("poscli", "tests", "configs", "pyproject.toml", "README.md", "Makefile")

@@ -237,6 +237,18 @@ FAULTS = (
         "np.concatenate([sin, cos], axis=1)",
         "np.concatenate([cos, sin], axis=1)",
     ),
+    # Angles, and the forms of a turn.
+    Fault("split.py", "by_cos[0] -= by_sin[1]", "by_cos[0] += by_sin[1]"),
+    Fault("split.py", "rest += _times(a.fine, b.coarse + b.fine)", "rest += a.fine * 0"),
+    Fault("fixed.py", "(cos * sin) >> (BITS - 1)", "(cos * sin) >> BITS"),
+    Fault("phase.py", "behind = p < 0", "behind = p > 0"),
+    Fault("phase.py", "_LAST_DIGIT = 2**_DIGIT_BITS - 1", "_LAST_DIGIT = 2**_DIGIT_BITS - 2"),
+    Fault("schemes/forms.py", "side_by_side(sin, cos)]", "side_by_side(cos, sin)]"),
+    Fault(
+        "schemes/forms.py",
+        "np.argsort(np.concatenate([first, second]))",
+        "np.concatenate([first, second])",
+    ),
     # Where tokens stand, and rounding.
     Fault("padding.py", "np.cumsum(real, axis=-1) - 1 + start", "np.cumsum(real, axis=-1) + start"),
     Fault(
