@@ -99,16 +99,35 @@ def build(
         raise PoscliError(_one_line(error, origins or {}, str(file or ""))) from None
 
 
+_WORDS = {
+    "adjacent": "pairing",
+    "half": "pairing",
+    "adjacent-in-half-out": "pairing",
+    "half-per-axis": "pairing",
+    "clockwise": "direction",
+    "counter-clockwise": "direction",
+}
+
+
 def parse_scheme(text: str) -> dict[str, Any]:
-    """Read NAME or NAME:key=value,key=value as the mapping a config would hold.
+    """Read NAME, NAME/WORD or NAME:key=value,key=value as the mapping a config would hold.
+
+    A word is a value that names its key: how columns pair, or the way they turn.
 
     >>> parse_scheme("rope:base=500000,pairing=half")
     {'name': 'rope', 'base': 500000, 'pairing': 'half'}
+    >>> parse_scheme("rope/half/clockwise")
+    {'name': 'rope', 'pairing': 'half', 'direction': 'clockwise'}
     """
-    name, _, rest = text.partition(":")
+    begun, _, rest = text.partition(":")
+    name, *words = begun.split("/")
     if name not in SCHEMES:
         raise PoscliError(no_scheme(name))
     scheme: dict[str, Any] = {"name": name}
+    for word in words:
+        if word not in _WORDS:
+            raise PoscliError(f"{text}: {word!r} is no convention; {nearest(word, _WORDS)}")
+        scheme[_WORDS[word]] = word
     for part in _split(rest):
         key, value = _parse_assignment(part)
         if key in scheme:

@@ -8,7 +8,8 @@ import pytest
 from conftest import refused, run, run_json
 from numpy.testing import assert_allclose, assert_array_equal
 
-from poscli.experiments.convert import head_order, parse_convention
+from poscli.config import parse_scheme
+from poscli.experiments.convert import head_order
 from poscli.schemes import SCHEMES
 
 PAIRINGS = ("adjacent", "half", "adjacent-in-half-out")
@@ -16,7 +17,7 @@ DIRECTIONS = ("counter-clockwise", "clockwise")
 
 
 def scheme(text: str) -> Any:
-    settings = parse_convention(text)
+    settings = parse_scheme(text)
     return SCHEMES[settings.pop("name")].model_validate(settings)
 
 
@@ -62,7 +63,7 @@ def converted(tmp_path: Path, array: np.ndarray, *args: str) -> np.ndarray:
     out = tmp_path / "out.npy"
     result = run(
         "convert", str(tmp_path / "w.npy"), "--from", "rope/adjacent", "--to", "rope/half",
-        *args, "--out", str(out),
+        *args, "--out", str(out), "--force",
     )  # fmt: skip
     assert (result.status, result.err) == (0, f"wrote {out}\n")
     return np.asarray(np.load(out))

@@ -11,6 +11,7 @@ import pytest
 from conftest import refused, run, run_json
 from numpy.testing import assert_allclose
 
+from poscli.arrays import rounded
 from poscli.config import parse_scheme
 from poscli.errors import PoscliError
 from poscli.identify.dumps import Dump, Stored
@@ -315,9 +316,9 @@ def test_a_batch_with_positions_of_its_own(save: Save) -> None:
     at = np.array([[0, 0, 0, 1, 2, 3], [0, 1, 2, 3, 4, 5]])
     q = np.random.default_rng(0).normal(size=(2, 3, 6, 16))
     after = np.stack([scheme("rope").rotate(x, p) for x, p in zip(q, at, strict=True)])
-    assert "turned as rope does at positions 0, 0, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5" in " ".join(
-        run("compare", save("a.npz", q=q, q_out=after)).out.split()
-    )
+    said = " ".join(run("compare", save("a.npz", q=q, q_out=after)).out.split())
+    assert "as rope does at positions 0, 0, 0, 1, 2, 3; then 0, 1, 2, 3, 4, 5." in said
+    assert "State them, as position_ids (b, n) in the file" in said
     found = first(save("a.npz", q=q, q_out=after, position_ids=at))
     assert (found["convention"], found["passed"]) == ("rope", True)
 
@@ -326,8 +327,132 @@ def test_positions_of_three_axes_as_programs_keep_them(save: Save) -> None:
     made = scheme("rope-mrope", sections=[2, 3, 3], pairing="half")
     at = np.stack([np.arange(12), np.arange(12) // 3, np.arange(12) % 3], axis=1)
     q = heads(12, 16)
-    found = first(save("a.npz", q=q, q_out=made.rotate(q, at), position_ids=at.T[:, None]))
-    assert (found["convention"], found["passed"]) == (made.label(), True)
+    for ids in (at.T[:, None], at.T, at):
+        found = first(save("a.npz", q=q, q_out=made.rotate(q, at), position_ids=ids))
+        assert (found["convention"], found["passed"]) == (made.label(), True)
+
+
+def in_format(values: np.ndarray, precision: str) -> Stored:
+    return Stored("", rounded(values, precision).astype(np.float64), precision)
+
+
+def as_libraries_turn(label: str, q: np.ndarray, at: np.ndarray, precision: str) -> np.ndarray:
+    """Turn halves as libraries do: cos, sin, both products and their sum rounded to the format."""
+
+    def narrow(values: np.ndarray) -> np.ndarray:
+        return rounded(values, precision).astype(np.float64)
+
+    made = scheme(**parse_scheme(label))
+    w = np.array([float(w) for w in made.frequencies(q.shape[-1])], np.float32)
+    angle = np.outer(at.astype(np.float32), w)
+    cos, sin = (
+        narrow(made.amplitude * np.tile(f(angle.astype(np.float32)), 2)) for f in (np.cos, np.sin)
+    )
+    one, other = np.split(q, 2, axis=-1)
+    return narrow(narrow(q * cos) + narrow(np.concatenate([-other, one], axis=-1) * sin))
+
+
+MODELS = [
+    "rope:pairing=half",
+    "rope:base=500000,pairing=half",
+    "rope-linear:pairing=half",
+    "rope-yarn:base=1000000,pairing=half,original_length=32768",
+    "rope-llama3:base=500000,pairing=half,factor=8,original_length=8192",
+]
+
+
+@pytest.mark.parametrize("label", MODELS)
+@pytest.mark.parametrize(
+    ("precision", "length"), [("float16", 64), ("bfloat16", 64), ("bfloat16", 8)]
+)
+@pytest.mark.parametrize("first", [0, 1000])
+def test_queries_as_libraries_turn_them_in_few_bits(
+    label: str, precision: str, length: int, first: int
+) -> None:
+    """Few rows may not tell a scaling from none; what comes first has to turn as the dump does."""
+    q = rounded(np.random.default_rng(4).normal(size=(4, length, 64)), precision).astype(np.float64)
+    at = np.arange(first, first + length)
+    before, after = (
+        in_format(x, precision) for x in (q, as_libraries_turn(label, q, at, precision))
+    )
+    best = conclude(Evidence("before and after", before, after, positions=at)).findings[0]
+    assert best.explains
+    if length == 64 and first == 0:
+        assert best.label() == label
+
+
+@pytest.mark.parametrize("label", MODELS)
+@pytest.mark.parametrize("precision", ["float16", "bfloat16"])
+def test_tables_in_few_bits_are_no_list_of_divisors(label: str, precision: str) -> None:
+    cos, sin = scheme(**parse_scheme(label)).cos_sin(np.arange(64), 64)
+    one, other = (in_format(np.tile(t, 2), precision) for t in (cos, sin))
+    best = conclude(Evidence("cos and sin", one, other)).findings[0]
+    assert best.explains
+    assert best.label() == label
+
+
+def test_queries_from_a_cache_far_along(save: Save) -> None:
+    q, at = heads(12, 64).astype(np.float32), np.arange(1000, 1012)
+    after = as_libraries_turn(MODELS[0], q, at, "float32").astype(np.float32)
+    document = run_json("compare", save("a.npz", q=q, q_out=after))
+    assert document["result"]["cells"][0][1] == MODELS[0]
+    assert document["passed"]
+    said = " ".join(run("compare", save("a.npz", q=q, q_out=after)).out.split())
+    assert "No positions are stated; rows were taken to count up from 1000." in said
+
+
+def test_a_divisor_per_pair_is_read_off_queries(save: Save) -> None:
+    made = scheme("rope-longrope", pairing="half", length=1, factor=32.0,
+                  short_factor=[1 + i / 50 for i in range(32)])  # fmt: skip
+    q = np.random.default_rng(0).normal(size=(4, 64, 64)).astype(np.float32)
+    after = made.rotate(q.astype(np.float64), np.arange(64)).astype(np.float32)
+    found = first(save("a.npz", q=q, q_out=after))
+    assert found["convention"].startswith(
+        "rope-longrope:pairing=half,length=1,short_factor=[1,1.02,"
+    )
+    assert found["passed"]
+
+
+@pytest.mark.parametrize("values", [np.ones(16), np.full(4, 0.5)])
+def test_equal_frequencies_tell_nothing(save: Save, values: np.ndarray) -> None:
+    assert "all numbers are equal" in run("compare", save("a.npy", values)).out
+
+
+def test_numbers_that_happen_to_be_round_are_not_taken_for_few_bits(save: Save) -> None:
+    found = first(save("a.npy", 0.5 ** np.arange(16)))
+    assert (found["convention"], found["residual"], found["passed"]) == (
+        "rope:base=65536",
+        0.0,
+        True,
+    )
+
+
+def test_the_number_that_speaks_against_a_scheme_is_shown(save: Save) -> None:
+    table = scheme("sinusoidal").vectors(np.arange(40), 16)
+    table[3, 14] += 1e-9
+    check = run_json("compare", save("a.npy", table), "--scheme", "sinusoidal")["sections"][1][
+        "checks"
+    ][0]
+    assert check["verdict"] == "fail"
+    assert check["difference"] > check["tolerance"]
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_a_table_of_more_numbers_is_no_rival(save: Save, bidirectional: bool) -> None:
+    bias = scheme("t5", bidirectional=bidirectional).encoding(np.arange(200), 4, 4).values
+    found = first(save("a.npy", bias.astype(np.float32)))
+    assert found["convention"].startswith(
+        "t5:table=" if bidirectional else "t5:bidirectional=false"
+    )
+    assert found["passed"]
+
+
+def test_a_scheme_is_named_by_words_too(save: Save) -> None:
+    q = heads(9, 16)
+    file = save("a.npz", q=q, q_out=scheme("rope", pairing="half").rotate(q, np.arange(9)))
+    assert run("compare", file, "--scheme", "rope/half").status == 0
+    assert run("compare", file, "--scheme", "rope/half/clockwise").status == 1
+    assert "'quarter' is no convention" in refused("compare", file, "--scheme", "rope/quarter")
 
 
 def test_turns_that_no_rope_makes_ask_for_positions(save: Save) -> None:

@@ -66,3 +66,10 @@ def test_without_the_package_one_line_says_so(
     assert message.endswith(
         "reading safetensors needs the package safetensors; pip install 'poscli[safetensors]'"
     )
+
+
+def test_arrays_come_in_the_order_of_their_names(write: Write) -> None:
+    """The library gives them in another order in every process."""
+    tensors = {name: np.eye(2, dtype=np.float32) for name in "qwertyuiop"}
+    file = write(save(tensors), "a.safetensors")
+    assert list(read_dump(Path(file)).arrays) == sorted("qwertyuiop")

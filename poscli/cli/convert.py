@@ -6,8 +6,8 @@ import typer
 
 from poscli.cli.options import Assignments, Config, Force, FormatOption, Out, number
 from poscli.cli.output import ready_to_write, show
-from poscli.config import resolve
-from poscli.experiments.convert import ConvertConfig, convert, parse_convention
+from poscli.config import parse_scheme, resolve
+from poscli.experiments.convert import ConvertConfig, convert
 
 
 def convert_command(
@@ -50,8 +50,8 @@ def convert_command(
     """Re-order the columns of heads so that another RoPE convention gives the same scores."""
     ready_to_write(output, out, force=force)
     flags = {
-        "source": ("--from", None if source is None else parse_convention(source)),
-        "target": ("--to", None if target is None else parse_convention(target)),
+        "source": ("--from", None if source is None else parse_scheme(source)),
+        "target": ("--to", None if target is None else parse_scheme(target)),
         "dim": number("--dim", dim),
         "heads": number("--heads", heads),
         "kv_heads": number("--kv-heads", kv_heads),

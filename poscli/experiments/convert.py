@@ -7,14 +7,13 @@ anything is written.
 """
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from poscli.arrays import Array
-from poscli.config import parse_scheme
-from poscli.errors import PoscliError, nearest
+from poscli.errors import PoscliError
 from poscli.identify.dumps import Stored, read_dump
 from poscli.identify.findings import written
 from poscli.report import Cell, Check, Grid, Report, Section, check, tolerance
@@ -24,14 +23,6 @@ from poscli.settings import FilePath, Settings
 
 _PLACES = (0, 1, 2, 7, 64, 1000)
 _SAMPLE = 8
-_WORDS = {
-    "adjacent": "pairing",
-    "half": "pairing",
-    "adjacent-in-half-out": "pairing",
-    "half-per-axis": "pairing",
-    "clockwise": "direction",
-    "counter-clockwise": "direction",
-}
 
 
 class ConvertConfig(Settings):
@@ -68,23 +59,6 @@ class ConvertConfig(Settings):
         if self.input is None and (self.array is not None or "axis" in self.model_fields_set):
             raise PoscliError("array and axis choose from a file; give a file too")
         return self
-
-
-def parse_convention(text: str) -> dict[str, Any]:
-    """Read NAME/WORD/WORD, or NAME:key=value, as the mapping a config would hold.
-
-    >>> parse_convention("rope/half/clockwise")
-    {'name': 'rope', 'pairing': 'half', 'direction': 'clockwise'}
-    """
-    name, *words = text.split("/")
-    if not words or ":" in name:
-        return parse_scheme(text)
-    scheme = parse_scheme(name)
-    for word in words:
-        if word not in _WORDS:
-            raise PoscliError(f"{text}: {word!r} is no convention; {nearest(word, _WORDS)}")
-        scheme[_WORDS[word]] = word
-    return scheme
 
 
 def convert(config: ConvertConfig) -> Report:

@@ -24,7 +24,7 @@ from poscli.positions import Positions, as_array
 from poscli.report import Cell, Check, Grid, Report, Section, Verdict, check
 from poscli.schemes import AnyScheme
 from poscli.settings import FilePath, Settings
-from poscli.text import figure
+from poscli.text import figure, plain
 
 _SHOWN = 8
 _MOST_TIED = 3
@@ -132,6 +132,9 @@ def _concluded(conclusion: Conclusion) -> Section:
             "The evidence cannot decide between the first and what would differ from it "
             f"elsewhere: {names}{more}."
         )
+    if piece.positions is None and best.at is not None and best.at.ndim == 1:
+        start = plain(best.at[0].item())
+        lines.append(f"No positions are stated; rows were taken to count up from {start}.")
     if not best.explains:
         lines.append("None explains every number within rounding; the nearest comes first.")
     return Section(
@@ -143,14 +146,15 @@ def _concluded(conclusion: Conclusion) -> Section:
 
 
 def _verdict(claim: str, best: Finding, tied: bool) -> Check:
-    worst = int(np.argmax(np.abs(best.want - best.got)))
-    allowed = float(np.broadcast_to(best.allowed, best.want.shape).flat[worst])
+    missed, allowed = np.abs(best.want - best.got), np.broadcast_to(best.allowed, best.want.shape)
+    # What speaks against it is the number farthest outside, not the largest difference.
+    worst = int(np.argmax(missed if best.explains else missed - allowed))
     reason = ""
     verdict = Verdict.PASS if best.explains else Verdict.FAIL
     if best.explains and tied:
         verdict, reason = Verdict.NOT_INFORMATIVE, "several conventions explain it equally"
-    identical = best.residual == 0.0
-    return Check(claim, "equal", best.residual, allowed, identical, verdict, reason)
+    difference, tolerance = float(missed.flat[worst]), float(allowed.flat[worst])
+    return Check(claim, "equal", difference, tolerance, best.residual == 0.0, verdict, reason)
 
 
 def _table(findings: Sequence[Finding], piece: Evidence) -> Grid:

@@ -19,10 +19,12 @@ from poscli.identify.findings import (
     attempt,
     compare_command,
     encode_command,
+    first_that_explain,
     positions_option,
     scheme_of,
 )
 from poscli.identify.fitting import (
+    error_of_far_rows,
     roundest,
     rounding_of_angles,
     turns_per_step,
@@ -263,7 +265,7 @@ def _read(evidence: Evidence, cos: Array, sin: Array, spread: Spread) -> list[Fi
     phases = np.arctan2(s, c)
     width = spread.width
     if positions is not None and positions.ndim == 2:
-        schemes = axis_schemes(phases, positions, bits, width, conventions)
+        guesses = [axis_schemes(phases, positions, bits, width, conventions)]
         at = positions
     else:
         steps = np.arange(len(c)) if positions is None else positions
@@ -275,20 +277,20 @@ def _read(evidence: Evidence, cos: Array, sin: Array, spread: Spread) -> list[Fi
         if number is None:
             return []
         at = steps + number
-        schemes = rope_schemes(
-            w,
-            off,
-            width=width,
-            amplitude=amplitude,
-            amplitude_off=slack,
-            longest=int(at.max()) + 1,
-            conventions=conventions,
-        )
+        guesses = [
+            rope_schemes(
+                w,
+                within,
+                width=width,
+                amplitude=amplitude,
+                amplitude_off=slack,
+                longest=int(at.max()) + 1,
+                conventions=conventions,
+            )
+            for within in (off, off + error_of_far_rows(w, at, bits))
+        ]
     both = np.stack([cos, sin])
-    found: list[Finding] = []
-    for scheme in schemes:
-        found += attempt(held, evidence, BOTH, both, spread, scheme, at)
-    return found
+    return first_that_explain(guesses, lambda s: attempt(held, evidence, BOTH, both, spread, s, at))
 
 
 def _refuse_other_width(scheme: Rotary, width: int, spread: Spread) -> None:

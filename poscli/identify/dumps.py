@@ -46,6 +46,7 @@ class Stored:
     values: Array
     precision: str
     step: float = 0.0
+    as_written: bool = False
 
     @property
     def format_bits(self) -> int:
@@ -56,12 +57,20 @@ class Stored:
     def bits(self) -> int:
         """The significant bits of the narrowest format that holds every number as it is.
 
-        A float32 dump of an implementation that works in bfloat16 counts as bfloat16.
+        A float32 dump of an implementation that works in bfloat16 counts as bfloat16, unless the
+        numbers are to be taken as_written.
         """
+        if self.as_written:
+            return self.format_bits
         if self.precision not in _BITS:
             return _BITS["float64"]
         held = [p for p in PRECISIONS if _BITS[p] <= _BITS[self.precision] and self._holds(p)]
         return min((_BITS[p] for p in held), default=_BITS[self.precision])
+
+    @property
+    def smallest(self) -> float:
+        """The distance of the smallest numbers of the format that the numbers came in."""
+        return float(2.0 ** _SMALLEST.get(self.precision, -1074))
 
     def ulps(self, difference: Array) -> Array:
         """Return differences in units of the last place of the stored numbers."""
@@ -205,7 +214,9 @@ def _tensors(path: Path, data: bytes) -> dict[str, Stored]:
         raise PoscliError(f"{path}: truncated or damaged, or no safetensors: {why}") from None
     if not tensors:
         raise PoscliError(f"{path}: holds no arrays")
-    return {name: _tensor(path, name, tensor) for name, tensor in tensors}
+    # The library gives them in an order of its own, which differs from run to run.
+    ordered = sorted(tensors, key=lambda pair: pair[0])
+    return {name: _tensor(path, name, tensor) for name, tensor in ordered}
 
 
 def _tensor(path: Path, name: str, tensor: dict[str, Any]) -> Stored:

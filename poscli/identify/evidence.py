@@ -146,6 +146,9 @@ def _flat(evidence: Evidence) -> Evidence:
     """Bring positions of several leading axes, as those of a batch, to one."""
     at, values = evidence.positions, evidence.array.values
     leading = values.shape[:-1]
+    if at is not None and at.ndim == 2 and len(at) in (2, 3) and len(at) not in leading:
+        at = at.T
+        evidence = replace(evidence, positions=at)
     if at is None or at.ndim < 2 or at.shape != leading:
         return evidence
     rows = replace(evidence.array, values=values.reshape(-1, values.shape[-1]))

@@ -120,11 +120,20 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
     # A table can hold anything: where a formula explains the numbers, it says nothing.
     if any(f.explains and not _is_looked_up(f.scheme) for f in found):
         found = [f for f in found if not _is_looked_up(f.scheme)]
-    distinct = {(f.label(), f.command, str(f.facts)): f for f in found}
-    return sorted(
-        distinct.values(),
-        key=lambda f: (not f.explains, f.cost if f.explains else 0.0, f.residual, f.cost),
-    )
+    tables = [_numbers(f.scheme) for f in found if f.explains]
+    if any(tables):
+        # Of tables that fit, those with more numbers to choose say no more.
+        found = [f for f in found if not f.explains or _numbers(f.scheme) <= min(tables)]
+    found.sort(key=lambda f: (not f.explains, f.cost if f.explains else 0.0, f.residual, f.cost))
+    distinct: dict[str, Finding] = {}
+    for f in found:
+        distinct.setdefault(f.command, f)
+    return list(distinct.values())
+
+
+def _numbers(scheme: Scheme) -> int:
+    """Return how many numbers the table of a scheme holds."""
+    return int(np.size(getattr(scheme, "table", None) or []))
 
 
 def _is_looked_up(scheme: Scheme) -> bool:
@@ -138,6 +147,19 @@ def attempt(make: Callable[..., Finding | None], *arguments: Any) -> list[Findin
     except (PoscliError, ArithmeticError):
         return []
     return [] if found is None else [found]
+
+
+def first_that_explain(
+    guesses: Iterable[Sequence[Scheme]], hold: Callable[[Any], list[Finding]]
+) -> list[Finding]:
+    """Hold one group of guesses after the other, up to the first that explains the dump."""
+    found: list[Finding] = []
+    for schemes in guesses:
+        group = [f for scheme in schemes for f in hold(scheme)]
+        found += group
+        if any(f.explains for f in group):
+            break
+    return found
 
 
 def scheme_of(name: str, **settings: Any) -> Scheme | None:

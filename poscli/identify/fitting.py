@@ -58,6 +58,16 @@ def turns_per_step(phases: Array, numbers: Array, bits: int) -> tuple[Array, Arr
     return frequency, np.maximum(off, 8 * work * np.abs(frequency))
 
 
+def error_of_far_rows(frequency: Array, numbers: Array, bits: int) -> Array:
+    """Return how much farther off a frequency may be where rows stand far out.
+
+    Large angles lose digits as the implementation makes them, by a few units of themselves.
+    """
+    work = 2.0**-53 if bits > 24 else FLOAT32
+    span = max(float(np.ptp(numbers)), 1.0)
+    return np.asarray(16 * work * np.abs(frequency) * float(np.abs(numbers).max()) / span)
+
+
 def first_number(phases: Array, frequency: Array, off: Array) -> float | None:
     """Return the number that turned every pair to its phase, or None where none does.
 

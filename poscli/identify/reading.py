@@ -75,6 +75,18 @@ def conclude(evidence: Evidence) -> Conclusion:
     reason = undecided(evidence)
     if reason:
         return Conclusion(evidence, [], reason)
+    other = evidence.other and replace(evidence.other, as_written=True)
+    array = replace(evidence.array, as_written=True)
+    as_written = replace(evidence, array=array, other=other)
+    if as_written.array.bits > evidence.array.bits:
+        # Few bits may be what an implementation worked in, or how the numbers happen to come out.
+        found = _concluded(as_written)
+        if found.findings and found.findings[0].explains and not _is_invented(found.findings[0]):
+            return found
+    return _concluded(evidence)
+
+
+def _concluded(evidence: Evidence) -> Conclusion:
     findings: list[Finding] = []
     looked_at = sampled(evidence)
     masked = bool(np.isneginf(evidence.array.values).any())
@@ -84,15 +96,21 @@ def conclude(evidence: Evidence) -> Conclusion:
             findings += explain(looked_at)
         if evidence.kind != "1 axis" and any(f.explains for f in findings):
             break
-    if evidence.other is not None and not any(f.explains for f in findings):
-        # Numbers with noise come near a RoPE that is in use, if to any.
+    explaining = [f for f in findings if f.explains]
+    if evidence.kind != "1 axis" and all(map(_is_invented, explaining)) and not masked:
+        # Numbers with noise, or of few bits, come near a RoPE that is in use, if to any.
         for scheme in usual_ropes():
             with np.errstate(over="ignore"):
                 findings += [f for f in held_by(looked_at, scheme) if not _is_otherwise_paired(f)]
-        if not any(f.is_near for f in findings) and (why := uncounted(evidence)):
+        if not explaining and not any(f.is_near for f in findings) and (why := uncounted(evidence)):
             return Conclusion(evidence, [], why)
     found = ranked(f for f in findings if f.is_near)
     return Conclusion(evidence, found if looked_at is evidence else _held_by_all(evidence, found))
+
+
+def _is_invented(found: Finding) -> bool:
+    """Say whether a scheme has a number of its own for every pair, so that it fits anything."""
+    return found.scheme.name == "rope-longrope"
 
 
 def _is_otherwise_paired(found: Finding) -> bool:

@@ -19,10 +19,12 @@ from poscli.identify.findings import (
     Finding,
     attempt,
     compare_command,
+    first_that_explain,
     scheme_of,
 )
 from poscli.identify.fitting import (
     MOST_ROWS,
+    error_of_far_rows,
     roundest,
     rounding_of_angles,
     turns_per_step,
@@ -170,11 +172,11 @@ def _paired(
         return []
     sizes, phases = np.abs(factor), np.angle(factor)
     amplitude = float(np.median(sizes))
-    schemes: list[Rotary] = []
+    guesses: list[list[Rotary]] = []
     # A single head leaves the size of each turn to its pair alone: products of small numbers.
     steady = np.abs(sizes / amplitude - 1).max() < 0.05 + 64 * 2.0**-bits if amplitude else False
     if at.ndim == 2:
-        schemes = axis_schemes(phases, at, bits, turned, {"pairing": pairing})
+        guesses = [axis_schemes(phases, at, bits, turned, {"pairing": pairing})]
     else:
         w, off = turns_per_step(phases, at, max(bits - 2, 6))
         first, second = plain.pairs(width)
@@ -187,22 +189,29 @@ def _paired(
         if number is None:
             return []
         at, whole = at + number, whole + number
-        if steady:
-            schemes = rope_schemes(
-                w,
-                off,
-                width=width,
-                amplitude=amplitude,
-                amplitude_off=32 * 2.0**-bits,
-                longest=int(whole.max()) + 1,
-                conventions=conventions,
-            )
+        offs = (off, off + error_of_far_rows(w, at, bits)) if steady else ()
+        guesses = [
+            [
+                # A pair that nothing moved may turn too slowly for so few bits, or not at all.
+                s
+                for turning in (np.where(w == 0, within / 2, w), w)
+                for s in rope_schemes(
+                    turning,
+                    within,
+                    width=width,
+                    amplitude=amplitude,
+                    amplitude_off=(32 if bits < 24 else 8) * 2.0**-bits,
+                    longest=int(whole.max()) + 1,
+                    conventions=conventions,
+                )
+            ]
+            for within in offs
+        ]
         if np.ptp(sizes) > 64 * 2.0**-bits * amplitude:
-            schemes += _fading(sizes, at, width, conventions)
-    found: list[Finding] = []
-    for scheme in schemes:
-        found += attempt(_held, evidence, scheme, reading, whole, bits, part)
-    return found
+            guesses.append(list(_fading(sizes, at, width, conventions)))
+    return first_that_explain(
+        guesses, lambda s: attempt(_held, evidence, s, reading, whole, bits, part)
+    )
 
 
 def turns(x: Array, y: Array, scheme: Rotary) -> Array | None:
@@ -289,6 +298,7 @@ def _held_scales(evidence: Evidence, scheme: XPos, each: int) -> Finding:
 def _held(
     evidence: Evidence, scheme: Rotary, reading: Reading, at: Array, bits: int, part: Slice
 ) -> Finding:
+    assert evidence.other is not None
     x, y = (values[..., part.start :] for values in (reading.x, reading.y))
     unmoved = reading.x[..., : part.start]
     width = x.shape[-1]
@@ -306,6 +316,9 @@ def _held(
     size = np.abs(x[..., first]) + np.abs(x[..., second])
     allowed = np.full(x.shape, 2.0**-bits) * np.abs(x)
     bound = rounding_of_angles(np.minimum(angle, np.inf), bits) * size * 2
+    if bits < 24:
+        # cos and sin, both products and their sum are each rounded to the format.
+        bound = 2 * bound + evidence.other.smallest
     scale = max(used.amplitude, 1.0)
     if isinstance(used, XPos):
         # A library that multiplies in float32 is off by a few units of each scale too.

@@ -19,6 +19,7 @@ _MOST_HEADS = 8
 _SURE = 0.9999
 _STEADY = 0.05
 _SHOWN = 12
+_MOST_ENTRIES = 3
 
 
 def usual_ropes() -> list[Rotary]:
@@ -49,12 +50,16 @@ def uncounted(evidence: Evidence) -> str:
                 phases is not None
                 and (at := _positions(phases, scheme, reading.x.shape)) is not None
             ):
-                words = ", ".join(map(plain, at[:_SHOWN].tolist()))
-                more = ", ..." if len(at) > _SHOWN else ""
+                how = "with --positions, or as position_ids in the file"
+                entries = [at]
+                if any(reading is one for one in batch):
+                    how = "as position_ids (b, n) in the file"
+                    entries = np.split(at, len(before))
+                words = "; then ".join(map(_listed, entries[:_MOST_ENTRIES]))
+                more = "; then others" if len(entries) > _MOST_ENTRIES else ""
                 return (
                     "its rows do not count up; they are turned as "
-                    f"{scheme.label()} does at positions {words}{more}. State them, with "
-                    "--positions or as position_ids in the file"
+                    f"{scheme.label()} does at positions {words}{more}. State them, {how}"
                 )
     if turned:
         return (
@@ -62,6 +67,11 @@ def uncounted(evidence: Evidence) -> str:
             "state the positions"
         )
     return ""
+
+
+def _listed(positions: Array) -> str:
+    more = ", ..." if len(positions) > _SHOWN else ""
+    return ", ".join(map(plain, positions[:_SHOWN].tolist())) + more
 
 
 def _phases(reading: Reading, scheme: Rotary) -> Array | None:

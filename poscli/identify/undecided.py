@@ -12,6 +12,8 @@ def undecided(evidence: Evidence) -> str:
         return _undecided_turn(evidence)
     values = evidence.array.values
     if evidence.kind == "1 axis":
+        if values.size > 1 and np.ptp(values) == 0:
+            return "all numbers are equal"
         alone = values.size == 1 and not 0 < values[0] < 0.5
         return "a single frequency is 1 whatever the base" if alone else ""
     if np.ptp(np.where(np.isfinite(values), values, 0.0)) == 0:
