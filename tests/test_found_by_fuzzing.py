@@ -112,6 +112,26 @@ def test_a_character_that_the_font_lacks_is_drawn_without_a_word(tmp_path: Path)
     assert (result.status, result.err) == (0, f"wrote {plot}\n")
 
 
+def test_a_figure_shows_text_as_it_is(tmp_path: Path) -> None:
+    from xml.dom.minidom import parse
+
+    plot = tmp_path / "x.svg"
+    result = run("permute-test", "$\\frac{$ $x$ a\x01b c$", "--plot", str(plot))
+    assert (result.status, result.err) == (0, f"wrote {plot}\n")
+    shown = "".join(node.firstChild.data for node in parse(str(plot)).getElementsByTagName("text"))
+    for word in (r"$\frac{$", "$x$", r"a\x01b", "c$"):
+        assert word in shown
+
+
+def test_numbers_too_far_apart_to_draw_are_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    names = [f"--plot={tmp_path}/x.svg", f"--out={tmp_path}/x.csv"]
+    args = ["encode", "--scheme", "learned:table=[[1e308,-1e308]]", "--len", "1", "--dim", "2"]
+    assert "too far apart" in refused(*args, *names)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_config_whose_lengths_are_too_long_names_them(write: Write) -> None:
     config = write("lengths: [16, 16384]\n")
     assert "lengths up to 16,384 make" in refused("extrapolate", "--train", "--config", config)

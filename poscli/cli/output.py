@@ -67,6 +67,7 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
         shape = " x ".join(f"{n:,}" for n in report.array.shape)
         raise PoscliError(f"{shape} numbers are too many to draw")
     output = output or _format_of(out)
+    drawn = b"" if plot is None else _drawn(report, plot)
     if out is not None:
         _refuse_unfit(report, output, out)
         write_pieces(out, _pieces(report, output))
@@ -82,9 +83,7 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
         sys.stdout.buffer.writelines(_pieces(report, output))
         sys.stdout.buffer.flush()
     if plot is not None:
-        from poscli.render.figures import draw
-
-        write_whole(plot, draw(report.figures, plot.suffix.lower()))
+        write_whole(plot, drawn)
         typer.echo(f"wrote {plot}", err=True)
     return 0 if report.passed else 1
 
@@ -106,3 +105,9 @@ def _refuse_unfit(report: Report, output: Format, out: Path) -> None:
         size = np.dtype(report.array.dtype).itemsize if output is Format.NPY else _TEXT_BYTES
         free = room.disk_available(out)
         room.refuse_unfit(count * size, free, f"{out}: {count:,} numbers")
+
+
+def _drawn(report: Report, plot: Path) -> bytes:
+    from poscli.render.figures import draw
+
+    return draw(report.figures, plot.suffix.lower())

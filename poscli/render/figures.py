@@ -7,8 +7,11 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from poscli.errors import PoscliError
 from poscli.report import Curves, Figure, Heatmap, LengthCurves
+from poscli.text import visible
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 _INCHES = (7.0, 4.5)
@@ -73,7 +76,7 @@ def draw_curves(axes: Any, figure: Curves) -> None:
             curve.x,
             curve.y,
             yerr=curve.spread,
-            label=curve.name,
+            label=_literal(curve.name),
             marker=marker,
             linestyle=line,
             color=grey,
@@ -87,7 +90,9 @@ def draw_curves(axes: Any, figure: Curves) -> None:
     for name, value in figure.levels:
         axes.axhline(value, color="0.8", linewidth=0.8, zorder=0)
         right = axes.get_yaxis_transform()
-        axes.text(1.0, value, f" {name}", transform=right, va="center", color="0.4", fontsize=7)
+        axes.text(
+            1.0, value, _literal(f" {name}"), transform=right, va="center", color="0.4", fontsize=7
+        )
     if isinstance(figure, LengthCurves):
         _mark_lengths(axes, figure)
     _label(axes, figure)
@@ -108,15 +113,23 @@ def _mark_lengths(axes: Any, figure: LengthCurves) -> None:
 
 def draw_heatmap(axes: Any, figure: Heatmap) -> None:
     """Draw an array in shades of grey: white for the smallest value, black for the largest."""
+    finite = figure.values[np.isfinite(figure.values)]
+    if not finite.size or finite.max() / 4 - finite.min() / 4 > np.finfo(np.float64).max / 8:
+        raise PoscliError(f"{figure.title}: its numbers are none, or too far apart, to be drawn")
     image = axes.imshow(figure.values, cmap="Greys", aspect="auto", interpolation="nearest")
     axes.figure.colorbar(image, ax=axes)
     for set_ticks, names in ((axes.set_xticks, figure.columns), (axes.set_yticks, figure.rows)):
         step = -(-len(names) // _MOST_TICKS)
-        set_ticks(range(0, len(names), step), names[::step])
+        set_ticks(range(0, len(names), step), [_literal(name) for name in names[::step]])
     _label(axes, figure)
 
 
 def _label(axes: Any, figure: Figure) -> None:
-    axes.set_xlabel(figure.x)
-    axes.set_ylabel(figure.y)
-    axes.set_title(figure.title, loc="left", pad=16)
+    axes.set_xlabel(_literal(figure.x))
+    axes.set_ylabel(_literal(figure.y))
+    axes.set_title(_literal(figure.title), loc="left", pad=16)
+
+
+def _literal(text: str) -> str:
+    """Keep matplotlib from reading a formula into a text, and SVG from breaking at controls."""
+    return visible(text).replace("$", r"\$")

@@ -90,7 +90,7 @@ _numbers = [
 _lists = ["0,1", "1,0", "0,0,1,1,1", "5,1,6", "0:4", "2,3", "1,2,0", "0,99", "-3,-2", "0:100000000"]
 
 LIKELY: dict[str, list[str]] = {
-    "sentence": ["dog bites man", "a b", "a", "a a", "-3", "日本 a"],
+    "sentence": [r"a $\frac{$ \x01", "dog bites man", "a b", "a", "a a", "-3", "日本 a"],
     "schemes": [*_schemes, "rows.npy", "turns.npz", "rows.csv", "rows.safetensors", "text.txt"],
     "name": _schemes,
     "file": ["rows.npy", "text.txt", "rows.safetensors", "turns.npz", "missing.npy", "folder"],
