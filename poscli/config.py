@@ -305,8 +305,9 @@ def _kind(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {True: "true", False: "false", None: "nothing"}[value]
     if isinstance(value, int | float):
-        text = str(value) if abs(value) < 1e40 else f"{value:.3e}"
-        return text if len(text) <= 40 else f"a number of {len(text)} digits"
+        if isinstance(value, int) and len(str(abs(value))) > 40:
+            return f"a number of {len(str(abs(value)))} digits"
+        return str(value)
     if isinstance(value, str):
         return f"text {str(value)!r}" if len(value) <= 40 else f"text of {len(value)} characters"
     if isinstance(value, list | tuple):

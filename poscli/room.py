@@ -39,13 +39,13 @@ def in_bytes(count: int) -> str:
     """Write a number of bytes for reading.
 
     >>> in_bytes(512), in_bytes(2 * 10**9), in_bytes(10**30)
-    ('512 bytes', '2.0 GB', '1e+15 PB')
+    ('512 bytes', '2.0 GB', 'over 1,000 PB')
     """
     for size, unit in ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB")):
         if count >= size:
-            # Whole numbers first: a count may be past what a float holds.
+            # Whole numbers: a count may be past what a float holds.
             tenths = count * 10 // size
-            return f"{tenths / 10:.1f} {unit}" if tenths < 10**6 else f"{tenths / 10:.0e} {unit}"
+            return f"{tenths / 10:.1f} {unit}" if tenths < 10**4 else f"over 1,000 {unit}"
     return f"{max(count, 0):,} bytes"
 
 

@@ -132,6 +132,23 @@ def test_numbers_too_far_apart_to_draw_are_refused_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_preset_that_is_none_is_named_shortly(write: Write) -> None:
+    config = write("scheme: {name: rope, preset: {a: '" + "x" * 5000 + "'}}\n")
+    line = refused("encode", "--config", config)
+    assert line.startswith(f"{config}:1: ")
+    assert "there is no preset" in line
+    assert "x" * 50 not in line
+
+
+@pytest.mark.parametrize("key", ["length", "embeddings", "sentence", "grid"])
+def test_a_whole_number_past_every_float_is_named_by_its_digits(write: Write, key: str) -> None:
+    value = "1" + "0" * 350
+    line = refused(
+        "encode", "--config", write(f"{key}: {f'[2, {value}]' if key == 'grid' else value}\n")
+    )
+    assert "a number of 351 digits" in line
+
+
 def test_a_config_whose_lengths_are_too_long_names_them(write: Write) -> None:
     config = write("lengths: [16, 16384]\n")
     assert "lengths up to 16,384 make" in refused("extrapolate", "--train", "--config", config)

@@ -43,7 +43,9 @@ class CompareConfig(Toy):
         description="the schemes to hold against each other",
     )
     sentence: str | None = Field(None, description="the tokens; drawn ones where not given")
-    length: int | None = Field(None, ge=1, description="how many tokens to draw; 16 if not given")
+    length: int | None = Field(
+        None, ge=1, le=2**52, description="how many tokens to draw; 16 if not given"
+    )
     precision: Precision | None = Field(
         None, description="show what rounding to this format at each stage gets wrong"
     )

@@ -42,12 +42,15 @@ class EncodeConfig(Settings):
         default_factory=lambda: Sinusoidal(), description="the scheme to encode with"
     )
     sentence: str | None = Field(None, description="words to encode, one position each")
-    length: int | None = Field(None, ge=1, description="how many positions; 8 if nothing says")
+    length: int | None = Field(
+        None, ge=1, le=2**52, description="how many positions; 8 if nothing says"
+    )
     offset: int = Field(0, gt=-(2**52), lt=2**52, description="the first position")
     positions: Positions | None = Field(None, description="the positions: 0,5,9 or a range 0:8")
-    grid: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=3)] | None = (
-        Field(None, description="every position of a grid: [rows, columns], for several axes")
-    )
+    grid: (
+        Annotated[list[Annotated[int, Field(ge=1, le=2**52)]], Field(min_length=2, max_length=3)]
+        | None
+    ) = Field(None, description="every position of a grid: [rows, columns], for several axes")
     dim: int | None = Field(None, ge=1, le=2**16, description="vector width; 4 if nothing says")
     heads: int = Field(4, ge=1, le=2**10, description="heads, where each has values of its own")
     show: Form | None = Field(

@@ -99,7 +99,9 @@ def expand(given: Any) -> Any:
     known = [p for p, values in PRESETS.items() if own.get("name") in (None, values["name"])]
     if preset not in known:
         whose = f" of {own['name']}" if own.get("name") else ""
-        raise PoscliError(f"there is no preset {preset!r}{whose}; {nearest(str(preset), known)}")
+        raise PoscliError(
+            f"there is no preset {str(preset)[:40]!r}{whose}; {nearest(str(preset), known)}"
+        )
     return {**PRESETS[preset], **own}
 
 

@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -44,13 +45,16 @@ def run_here(args: Sequence[str]) -> Result:
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out, err
     try:
-        with _interrupted_after(SECONDS):
+        with _interrupted_after(SECONDS) as interrupted:
             COMMAND.main(list(args), prog_name="poscli")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0
     finally:
         sys.stdout, sys.stderr = before
         texts = [_text(stream) for stream in (out, err)]
+    if (status == 130 and not interrupted) or status == 143:
+        # Someone ends the tests, not we the command.
+        raise KeyboardInterrupt
     return Result(status, *texts)
 
 
@@ -132,16 +136,18 @@ def parsed_csv(text: str) -> list[list[str]]:
 
 
 @contextmanager
-def _interrupted_after(seconds: float) -> Iterator[None]:
-    """Send Ctrl-C after so long, and again and again until it is heard."""
+def _interrupted_after(seconds: float) -> Iterator[list[float]]:
+    """Send Ctrl-C after so long, and again and again until it is heard; give when it was sent."""
+    sent: list[float] = []
 
     def interrupt(number: int, frame: object) -> None:
+        sent.append(time.monotonic())
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
     try:
-        yield
+        yield sent
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -39,8 +39,8 @@ class Subject:
 
 
 SUBJECTS = {
-    "configs": Subject(config_files.INPUTS, config_files.hold, 45, 600),
-    "arrays": Subject(array_files.INPUTS, array_files.hold, 35, 500, array_files.prepare),
+    "configs": Subject(config_files.INPUTS, config_files.hold, 60, 600),
+    "arrays": Subject(array_files.INPUTS, array_files.hold, 20, 500, array_files.prepare),
     "models": Subject(model_files.INPUTS, model_files.hold, 10, 100),
     "command lines": Subject(
         command_lines.INPUTS, command_lines.hold, 10, 250, command_lines.prepare
