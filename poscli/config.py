@@ -307,7 +307,7 @@ def _kind(value: Any) -> str:
     if isinstance(value, int | float):
         if isinstance(value, int) and len(str(abs(value))) > 40:
             return f"a number of {len(str(abs(value)))} digits"
-        return str(value)
+        return f"{value:.3e}" if abs(value) >= 1e40 else str(value)
     if isinstance(value, str):
         return f"text {str(value)!r}" if len(value) <= 40 else f"text of {len(value)} characters"
     if isinstance(value, list | tuple):
