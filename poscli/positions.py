@@ -35,12 +35,12 @@ def parse_positions(given: Any) -> Any:
             raise ValueError(given)
     except ValueError:
         raise PoscliError(
-            f"positions are numbers such as 0,5,9 or a range such as 0:8; got {given!r}"
+            f"positions are numbers such as 0,5,9 or a range such as 0:8; got {given[:60]!r}"
         ) from None
     if last <= first:
         raise PoscliError(f"the range {given!r} is empty; its end is not included")
     if first <= -LARGEST or last > LARGEST:
-        raise PoscliError(f"positions lie between -2^53 and 2^53; got {given!r}")
+        raise PoscliError(f"positions lie between -2^53 and 2^53; got {given[:60]!r}")
     refuse_size(last - first, f"the positions {given}")
     return list(range(first, last))
 

@@ -149,6 +149,12 @@ def test_a_whole_number_past_every_float_is_named_by_its_digits(write: Write, ke
     assert "a number of 351 digits" in line
 
 
+def test_positions_that_are_none_are_repeated_shortly(write: Write) -> None:
+    line = refused("encode", "--config", write("positions: " + "x" * 5000 + "\n"))
+    assert "got 'xxxx" in line
+    assert len(line) < 300
+
+
 def test_a_config_whose_lengths_are_too_long_names_them(write: Write) -> None:
     config = write("lengths: [16, 16384]\n")
     assert "lengths up to 16,384 make" in refused("extrapolate", "--train", "--config", config)
