@@ -2,16 +2,19 @@
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from conftest import traced_peak
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from poscli import phase
 from poscli.phase import TWO_PI, Circle, Frequencies, cos_sin, powers
+from poscli.schemes import SCHEMES
+from poscli.schemes.rope import Rope
 from poscli.schemes.sinusoidal import Sinusoidal
 from poscli.schemes.turns import ladder
 
@@ -209,3 +212,30 @@ def test_a_float32_table_needs_little_beside_itself(layout: str) -> None:
     assert peak - tables[0].nbytes < 2**24
     want = scheme.vectors(np.arange(2**13, 2**13 + 9), 1024).astype(np.float32)
     assert_array_equal(tables[0][2**13 : 2**13 + 9], want)
+
+
+@pytest.mark.parametrize(
+    "name", ["rope", "rope-yarn", "rope-mrope", "rope-axial", "rope-axial-centred", "xpos"]
+)
+@pytest.mark.parametrize("precision", ["float64", "float32", "float16"])
+def test_turns_in_every_format_are_those_of_the_exact_angles(name: str, precision: Any) -> None:
+    scheme = SCHEMES[name].model_validate({})
+    at = scheme.coordinates(np.arange(200))
+    used = scheme.for_length(200)
+    got = used.encoder(16, 1)(at, precision)
+    assert got.dtype == precision
+    assert_allclose(got, used.encoding(at, 16, 1).values, rtol=np.finfo(precision).eps / 1.9)
+
+
+def test_turns_in_float32_are_rounded_once() -> None:
+    """The float64 sine of this angle is a tie; the true one lies to one side of it."""
+    tie = Fraction(0.75 - 2**-25) - Fraction(1, 2**90)
+    frequency = frequency_of_sine(tie, 1, 0)
+
+    class Beside(Rope):
+        def frequencies(self, width: int) -> Frequencies:
+            return [frequency]
+
+    turn = Beside().encoder(2, 1)(np.array([1]), "float32")[1, 0, 0]
+    twice = np.float32(Beside().encoder(2, 1)(np.array([1]), "float64")[1, 0, 0])
+    assert turn == nearest_float32(tie) != twice

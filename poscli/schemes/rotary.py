@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from poscli.arrays import Array
-from poscli.phase import Frequencies, angles, cos_sin
+from poscli.arrays import Array, Precision
+from poscli.phase import Circle, Frequencies, angles, cos_sin
 from poscli.report import Cell, Check, Grid, Table, check, tolerance
-from poscli.schemes.base import Beyond, Scheme, named, position_labels
+from poscli.schemes.base import Beyond, Encoder, Scheme, named, position_labels
 from poscli.schemes.turns import pairs_at_new_angles, unfinished_pairs, wavelength_grid
 from poscli.text import figure
 
@@ -131,6 +131,22 @@ class Rotary(Scheme):
             ),
             np.stack([cos, sin]),
         )
+
+    def encoder(self, width: int, heads: int) -> Encoder:
+        """Return what makes the values of encoding(); float32 is the nearest to the true value.
+
+        An attention factor is multiplied in before the rounding, in float64.
+        """
+        in_float64, circle = super().encoder(width, heads), Circle(self.frequencies(width))
+
+        def encode(positions: Array, precision: Precision) -> Array:
+            if precision != "float32" or self.amplitude != 1.0:
+                return in_float64(positions, precision)
+            turned = np.empty((len(positions), len(self.pairs(width)[0])), np.complex64)
+            circle.fill(self.per_pair(positions, width), turned)
+            return np.stack([turned.imag, turned.real])
+
+        return encode
 
     def details(self, positions: Array, width: int) -> list[Grid]:
         shown = angles(self.per_pair(positions, width), self.frequencies(width))

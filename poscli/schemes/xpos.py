@@ -15,6 +15,7 @@ from pydantic import Field
 from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.report import Cell, Check
+from poscli.schemes.base import Encoder, Scheme
 from poscli.schemes.rope import PartialRope
 from poscli.text import figure
 
@@ -67,6 +68,9 @@ class XPos(PartialRope):
         cos, sin = super().cos_sin(positions, width)
         scales = self.scales(positions, width)
         return cos * scales, sin * scales
+
+    def encoder(self, width: int, heads: int) -> Encoder:
+        return Scheme.encoder(self, width, heads)
 
     def rotate_keys(self, x: Array, positions: Array) -> Array:
         width = x.shape[-1]
