@@ -215,6 +215,13 @@ REPRODUCED: dict[str, tuple[dict[str, Any], str]] = {
         {"q": Q.swapaxes(0, 1), "q_out": scheme("rope").rotate(Q, AT).swapaxes(0, 1)},
         "q_out",
     ),
+    "heads side by side": (
+        {
+            "q": Q.swapaxes(0, 1).reshape(9, 32),
+            "q_out": scheme("rope").rotate(Q, AT).swapaxes(0, 1).reshape(9, 32),
+        },
+        "q_out",
+    ),
     "keys of xpos": ({"k": Q, "k_out": scheme("xpos", centre=4).rotate_keys(Q, AT)}, "k_out"),
     "something added": ({"x": Q, "out": scheme("sinusoidal").add(Q, np.arange(9))}, "out"),
     "slopes": ({"": scheme("alibi").encoding(np.arange(3), 4, 6).values[:, 1, 0] * -1}, ""),
@@ -711,6 +718,17 @@ def test_every_row_of_a_very_long_table_is_held(save: Save) -> None:
     assert "--len 20000 --offset 3" in found.command
     table[19000, 2] += 0.25
     assert run("compare", save("a.npy", table)).status == 1
+
+
+@pytest.mark.parametrize("width", [64, 128])
+def test_heads_side_by_side_as_a_projection_leaves_them(save: Save, width: int) -> None:
+    q = np.random.default_rng(0).normal(size=(2, 3, 12, width))
+    after = scheme("rope", pairing="half").rotate(q, np.arange(12))
+    flat = [x.swapaxes(1, 2).reshape(2, 12, 3 * width) for x in (q, after)]
+    document = run_json("compare", save("a.npz", q=flat[0], q_out=flat[1]))
+    assert document["result"]["cells"][0][1] == "rope:pairing=half"
+    assert f"half, heads of {width} side by side" in str(document["sections"][1]["grids"])
+    assert document["passed"]
 
 
 def test_every_head_and_row_of_queries_is_held(save: Save) -> None:

@@ -109,3 +109,11 @@ def test_compare_shows_it_for_each_scheme_of_angles() -> None:
 def test_a_scheme_without_angles_is_refused() -> None:
     assert "learned has no angles" in refused("encode", "--scheme=learned", "--precision=float16")
     assert "nearest: 'float16'" in refused("encode", "--precision", "float15")
+
+
+def test_a_format_that_ends_before_the_positions_do_is_named() -> None:
+    args = ["encode", "--scheme", "rope", "--dim", "4", "--precision"]
+    said = " ".join(run(*args, "float16", "--positions", "1000000").out.split())
+    assert "at one stage; position 1,000,000; past 65,504 all is infinite" in said
+    assert "infinite" not in run(*args, "float16", "--positions", "0,65504").out
+    assert "infinite" not in run(*args, "bfloat16", "--positions", "1000000").out

@@ -46,16 +46,25 @@ def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str
         ("all of them", to, to, to, to),
     ]
     rows: list[Sequence[Cell]] = []
+    overflown = False
     plain = np.multiply.outer(positions.astype(np.float64), frequencies)
     for _, on_positions, on_frequencies, on_angles, on_table in stages:
         numbers = on_positions(positions.astype(np.float64))
         with np.errstate(invalid="ignore"):
             angle = on_angles(np.multiply.outer(numbers, on_frequencies(frequencies)))
             table = on_table(np.concatenate([np.cos(angle), np.sin(angle)], axis=1))
+        overflown = overflown or not np.isfinite(angle).all()
         off = np.abs(table - want).max(axis=0).reshape(2, -1).max(axis=1).tolist()
         rows.append([*_largest(np.abs(angle - plain)), *off, *_distinct(table, positions)])
+    several = len(positions) > 1
+    last = (
+        f"{len(positions):,} positions to {positions[-1]:,}"
+        if several
+        else f"position {positions[0]:,}"
+    )
+    ends = f"; past {np.finfo(np.float16).max:,.0f} all is infinite" if overflown else ""
     return Grid(
-        f"Rounded to {precision} at one stage; {len(positions):,} positions to {positions[-1]:,}",
+        f"Rounded to {precision} at one stage; {last}{ends}",
         ("rounded",),
         (
             "angle off by",

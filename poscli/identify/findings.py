@@ -95,6 +95,11 @@ class Finding:
             size, missed = (np.mean((x / scale) ** 2) for x in (self.want, self.want - self.got))
         return bool(missed <= _NEAR**2 * size)
 
+    @property
+    def is_invented(self) -> bool:
+        """Whether the scheme has a number of its own for every pair, so that it fits anything."""
+        return self.scheme.name == "rope-longrope"
+
     @cached_property
     def cost(self) -> float:
         """How much has to be said to name the scheme: of equals, the simplest comes first."""

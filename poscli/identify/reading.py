@@ -81,7 +81,7 @@ def conclude(evidence: Evidence) -> Conclusion:
     if as_written.array.bits > evidence.array.bits:
         # Few bits may be what an implementation worked in, or how the numbers happen to come out.
         found = _concluded(as_written)
-        if found.findings and found.findings[0].explains and not _is_invented(found.findings[0]):
+        if found.findings and found.findings[0].explains and not found.findings[0].is_invented:
             return found
     return _concluded(evidence)
 
@@ -97,7 +97,7 @@ def _concluded(evidence: Evidence) -> Conclusion:
         if evidence.kind != "1 axis" and any(f.explains for f in findings):
             break
     explaining = [f for f in findings if f.explains]
-    if evidence.kind != "1 axis" and all(map(_is_invented, explaining)) and not masked:
+    if evidence.kind != "1 axis" and all(f.is_invented for f in explaining) and not masked:
         # Numbers with noise, or of few bits, come near a RoPE that is in use, if to any.
         for scheme in usual_ropes():
             with np.errstate(over="ignore"):
@@ -106,11 +106,6 @@ def _concluded(evidence: Evidence) -> Conclusion:
             return Conclusion(evidence, [], why)
     found = ranked(f for f in findings if f.is_near)
     return Conclusion(evidence, found if looked_at is evidence else _held_by_all(evidence, found))
-
-
-def _is_invented(found: Finding) -> bool:
-    """Say whether a scheme has a number of its own for every pair, so that it fits anything."""
-    return found.scheme.name == "rope-longrope"
 
 
 def _is_otherwise_paired(found: Finding) -> bool:

@@ -7,7 +7,7 @@ head whose last columns alone turn. The sign of the angle is the direction.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from poscli.schemes.rotary import Rotary
 from poscli.schemes.xpos import XPos
 
 _MOST_HEADS = 8
+_HEAD_WIDTHS = (128, 64, 256, 96, 80, 32, 16)
 _PAIRINGS = ("adjacent", "half", "adjacent-in-half-out")
 
 
@@ -64,10 +65,16 @@ def from_rotation(evidence: Evidence) -> list[Finding]:
         return []
     bits = min(evidence.array.bits, evidence.other.bits)
     found: list[Finding] = []
-    for reading in readings(before, after, evidence.positions):
-        for part in _slices(reading.x, reading.y):
-            for pairing in _PAIRINGS:
-                found += _paired(evidence, reading, bits, part, pairing)
+    for group in (
+        readings(before, after, evidence.positions),
+        heads_side_by_side(before, after, evidence.positions),
+    ):
+        for reading in group:
+            for part in _slices(reading.x, reading.y):
+                for pairing in _PAIRINGS:
+                    found += _paired(evidence, reading, bits, part, pairing)
+        if any(f.explains and not f.is_invented for f in found):
+            break
     return found
 
 
@@ -80,7 +87,9 @@ def rotation_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     bits = min(evidence.array.bits, evidence.other.bits)
     found: list[Finding] = []
     alone = [reading_along(before, after, -2, None)] if before.shape[-2] == 1 else []
-    for reading in [*alone, *readings(before, after, evidence.positions)]:
+    at = evidence.positions
+    split = heads_side_by_side(before, after, at)
+    for reading in [*alone, *readings(before, after, at), *split]:
         at = reading.positions
         if at is None:
             at = scheme.coordinates(np.arange(reading.x.shape[1]))
@@ -95,13 +104,36 @@ def rotation_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
 class Reading:
     """Two arrays read as x and y, each (h, n, k), with the positions where they are stated.
 
-    as_stored brings an array of that shape to the shape that the dump has.
+    moved_back undoes how the axes were moved, and shape is that of the dump.
     """
 
     x: Array
     y: Array
     positions: Array | None
-    as_stored: Callable[[Array], Array]
+    moved_back: Callable[[Array], Array]
+    shape: tuple[int, ...]
+    words: str = ""
+
+    def as_stored(self, got: Array) -> Array:
+        """Bring an array of the shape of x to that of the dump."""
+        return self.moved_back(got).reshape(self.shape)
+
+
+def heads_side_by_side(before: Array, after: Array, positions: Array | None) -> Iterator[Reading]:
+    """Yield readings of arrays (..., n, h k), as a projection leaves them, for usual widths k."""
+    shape = before.shape
+    for k in _HEAD_WIDTHS:
+        if shape[-1] % k == 0 and shape[-1] > k and positions_fit(shape[-2], positions):
+            split = (*shape[:-1], shape[-1] // k, k)
+            read = reading_along(
+                before.reshape(split), after.reshape(split), len(shape) - 2, positions
+            )
+            yield replace(read, shape=shape, words=f"heads of {k} side by side")
+
+
+def positions_fit(count: int, positions: Array | None) -> bool:
+    """Say whether an axis of so many rows may be that of the positions."""
+    return count > 1 if positions is None else count == len(positions)
 
 
 def readings(before: Array, after: Array, positions: Array | None) -> Iterator[Reading]:
@@ -111,7 +143,7 @@ def readings(before: Array, after: Array, positions: Array | None) -> Iterator[R
     """
     for axis in range(before.ndim - 2, -1, -1):
         count = before.shape[axis]
-        if count > 1 if positions is None else count == len(positions):
+        if positions_fit(count, positions):
             yield reading_along(before, after, axis, positions)
         of_batch = (len(before), count)
         if positions is not None and axis > 0 and positions.shape[:2] == of_batch:
@@ -122,7 +154,9 @@ def reading_along(before: Array, after: Array, axis: int, positions: Array | Non
     """Read arrays (..., k) with positions along an axis."""
     shape = np.moveaxis(before, axis, -2).shape
     x, y = (np.moveaxis(a, axis, -2).reshape(-1, *shape[-2:]) for a in (before, after))
-    return Reading(x, y, positions, lambda got: np.moveaxis(got.reshape(shape), -2, axis))
+    return Reading(
+        x, y, positions, lambda got: np.moveaxis(got.reshape(shape), -2, axis), before.shape
+    )
 
 
 def reading_of_batch(before: Array, after: Array, axis: int, positions: Array | None) -> Reading:
@@ -135,6 +169,7 @@ def reading_of_batch(before: Array, after: Array, axis: int, positions: Array | 
         y.reshape(rows),
         positions,
         lambda got: np.moveaxis(np.moveaxis(got.reshape(x.shape), -3, 0), -2, axis),
+        before.shape,
     )
 
 
@@ -324,7 +359,8 @@ def _held(
         # A library that multiplies in float32 is off by a few units of each scale too.
         scale = float(np.abs(got).max() / np.abs(x).max()) + 1
     allowed[..., to_first] = allowed[..., to_second] = bound * scale
-    words = ", ".join(filter(None, [side + str(getattr(scheme, "pairing", "")), part.words]))
+    pairing = side + str(getattr(scheme, "pairing", ""))
+    words = ", ".join(filter(None, [pairing, part.words, reading.words]))
     return Finding(
         scheme,
         "rotation",
