@@ -223,9 +223,9 @@ def test_b108_memory_order_is_read_from_the_header(write: Write) -> None:
 
 
 def test_interrupted_without_a_traceback() -> None:
-    command = [sys.executable, "-m", "poscli", "permute-test", "a b c d e f g h i", "--samples"]
+    command = [sys.executable, "-m", "poscli", "encode", "--len", "5000000", "--dim", "256"]
     with subprocess.Popen(
-        [*command, "200000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*command, "--format", "csv"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:
         time.sleep(3)
         process.send_signal(signal.SIGINT)
