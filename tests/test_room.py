@@ -146,6 +146,8 @@ def test_room_is_a_matter_of_two_numbers() -> None:
         room.refuse_unfit(9, 8, "it")
         with room.forced(False), pytest.raises(PoscliError, match="it take"):
             room.refuse_unfit(9, 8, "it")
+    with pytest.raises(PoscliError, match="it take"):
+        room.refuse_unfit(9, 8, "it")
 
 
 def test_a_forced_write_needs_no_free_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
