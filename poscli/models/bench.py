@@ -1,21 +1,21 @@
 """What --model and --layer put under an experiment's settings, and before its report.
 
 A scheme given by hand is never blended with the model's. encode, which shows one scheme, shows the
-one given by hand at the model's sizes; the other commands put it beside the model's.
+one given by hand at the model's sizes; the other commands put it beside the model's. What reads
+models is imported where it is used, since every command asks whether there is one.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from poscli.errors import PoscliError
-from poscli.experiments.extrapolate import LONGEST, ExtrapolateConfig
 from poscli.models.model import Kind, Model
-from poscli.models.past import add_past, lengths_up_to
-from poscli.models.report import explain, introduce
-from poscli.models.resolve import load
 from poscli.report import Report
+
+if TYPE_CHECKING:
+    from poscli.experiments.extrapolate import ExtrapolateConfig
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,9 @@ class Bench:
             if last is not None:
                 raise PoscliError("--to says how far a --model is looked at; give --model too")
             return {}
+        from poscli.experiments.extrapolate import LONGEST
+        from poscli.models.past import lengths_up_to
+
         if last is not None and tried is not None:
             raise PoscliError("--to and --lengths both say which lengths; give one")
         if last is not None and (not isinstance(last, int) or last < 1):
@@ -70,12 +73,16 @@ class Bench:
         """Put what the model gave before the report."""
         if self.model is None or self.kind is None:
             return report
+        from poscli.models.report import introduce
+
         return introduce(report, self.model, self.kind, self._note())
 
-    def past(self, settings: ExtrapolateConfig, report: Report) -> Report:
+    def past(self, settings: "ExtrapolateConfig", report: Report) -> Report:
         """Put what becomes of the model past its trained length into the report."""
         if self.model is None or self.kind is None:
             return report
+        from poscli.models.past import add_past
+
         lengths = sorted(set(settings.lengths or [settings.length]))
         return self.introduce(add_past(report, self._trained_at(settings.length), lengths))
 
@@ -83,6 +90,8 @@ class Bench:
         """Return the report on the model."""
         if self.model is None:
             raise PoscliError("there is no model to explain; give --model")
+        from poscli.models.report import explain
+
         return explain(self.model, self.asked)
 
     def _trained_at(self, length: int | None) -> Kind:
@@ -104,5 +113,7 @@ def open_bench(model: Path | None, layer: str | None, by_hand: Sequence[str]) ->
         if layer is not None:
             raise PoscliError("--layer picks a layer of a --model; give --model too")
         return Bench()
+    from poscli.models.resolve import load
+
     loaded = load(model)
     return Bench(loaded, loaded.kind(layer), layer, tuple(by_hand))
