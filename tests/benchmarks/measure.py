@@ -74,7 +74,7 @@ def peak_of_command(argv: Sequence[str]) -> float:
     A small process in between starts it: a child's peak begins at that of the one that forked it.
     """
     done = subprocess.run(
-        python("-c", _IN_BETWEEN, *argv), check=True, stdout=subprocess.PIPE, text=True
+        python("-c", _IN_BETWEEN, *argv), check=True, capture_output=True, text=True
     )
     return int(done.stdout) / MIB
 
