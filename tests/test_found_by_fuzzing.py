@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Write, npy_file, refused, run
+from conftest import Write, npy_file, refused, run, run_json
 
 from poscli import Sinusoidal
 from poscli.errors import PoscliError
@@ -153,6 +153,16 @@ def test_positions_that_are_none_are_repeated_shortly(write: Write) -> None:
     line = refused("encode", "--config", write("positions: " + "x" * 5000 + "\n"))
     assert "got 'xxxx" in line
     assert len(line) < 300
+
+
+def test_a_padding_id_past_the_rows_of_a_family_leaves_no_room_for_a_text() -> None:
+    grids = run_json("encode", "--ids", "5,128001", "--pad", "128001")["sections"][0]["grids"]
+    rows, limits = grids[:2]
+    by_family = dict(zip(rows["columns"], rows["cells"][0], strict=True))
+    assert by_family["bert"] == 0
+    assert by_family["roberta"] is None
+    assert dict(zip(limits["columns"], limits["cells"][0], strict=True))["roberta"] == 0
+    assert "128001" in run("encode", "--ids", "5,128001", "--pad", "128001").out
 
 
 def test_a_config_whose_lengths_are_too_long_names_them(write: Write) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from poscli.arrays import Array
 from poscli.padding import attention_mask
@@ -32,17 +33,31 @@ def rows_by_family(mask: Array, pad: int | None) -> list[Grid]:
         family: _scheme(family, dict.fromkeys(_BY_PADDING_ID.get(family, ()), behind))
         for family in _FAMILIES
     }
-    rows = [scheme.number(scheme.places(mask)) for scheme in schemes.values()]
+    rows: list[list[Cell]] = [
+        [None] * len(mask) if scheme is None else scheme.number(scheme.places(mask)).tolist()
+        for scheme in schemes.values()
+    ]
     tokens = [(str(i), "real" if real else "padding") for i, real in enumerate(mask.tolist())]
     limits: list[Cell] = [
-        "no end" if scheme.limit is None else scheme.limit for scheme in schemes.values()
+        0 if scheme is None else "no end" if scheme.limit is None else scheme.limit
+        for scheme in schemes.values()
     ]
     return [
-        Grid("Row each family reads", ("token", "is"), _FAMILIES, tokens, np.array(rows).T),
+        Grid(
+            "Row each family reads",
+            ("token", "is"),
+            _FAMILIES,
+            tokens,
+            list(zip(*rows, strict=True)),
+        ),
         Grid("Longest text, in tokens", ("",), _FAMILIES, [("limit",)], [limits]),
     ]
 
 
-def _scheme(preset: str, changes: dict[str, Any]) -> Scheme:
+def _scheme(preset: str, changes: dict[str, Any]) -> Scheme | None:
+    """Return a preset with changes; None where its table ends before its first token."""
     values = expand({"preset": preset, **changes})
-    return SCHEMES[values["name"]].model_validate(values)
+    try:
+        return SCHEMES[values["name"]].model_validate(values)
+    except ValidationError:
+        return None
