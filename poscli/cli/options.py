@@ -19,7 +19,7 @@ def complete_from(words: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 complete_scheme = complete_from(SCHEMES)
-SCHEME_HELP = "NAME, or NAME:key=value,key=value (preset=NAME is a key too)"
+SCHEME_HELP = "NAME, NAME/half, or NAME:key=value,key=value (preset=NAME is a key too)"
 Config = Annotated[
     Path | None, typer.Option("--config", help="YAML file of settings.", show_default=False)
 ]
