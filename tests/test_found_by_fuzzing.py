@@ -165,6 +165,19 @@ def test_a_padding_id_past_the_rows_of_a_family_leaves_no_room_for_a_text() -> N
     assert "128001" in run("encode", "--ids", "5,128001", "--pad", "128001").out
 
 
+@pytest.mark.parametrize("number", [-np.inf, -1.7e308])
+def test_weights_that_make_no_scores_are_not_converted(
+    write: Write, tmp_path: Path, number: float
+) -> None:
+    weights = np.full((4, 4), number)
+    weights[1:] = -weights[1:] if np.isfinite(number) else 1.0
+    file = write(npy(weights), "w.npy")
+    args = ["--from", "rope/adjacent", "--to", "rope/half", "--dim", "4"]
+    line = refused("convert", file, *args, "--out", str(tmp_path / "out.npy"))
+    assert "infinity" in line or "nothing was written" in line
+    assert not (tmp_path / "out.npy").exists()
+
+
 def test_a_config_whose_lengths_are_too_long_names_them(write: Write) -> None:
     config = write("lengths: [16, 16384]\n")
     assert "lengths up to 16,384 make" in refused("extrapolate", "--train", "--config", config)

@@ -94,7 +94,7 @@ def _broken(args: Sequence[str], result: Result, before: Any, after: Any) -> str
         return _broken_refusal(args, result, told, before, after)
     if told:
         return f"status {result.status}, and standard error holds {told[0]!r}"
-    if "\x1b" in result.out:
+    if "\x1b" in result.out and "NUMPY" not in result.out[:8]:
         return "an escape code on standard output"
     return _broken_data(result.out)
 
