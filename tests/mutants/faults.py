@@ -21,7 +21,12 @@ FAULTS = (
     Fault("schemes/turns.py", "Fraction(2 * i, width)", "Fraction(2 * i + 1, width)"),
     Fault("schemes/turns.py", "Fraction(2 * i, width)", "Fraction(i, width)"),
     Fault("schemes/turns.py", "range((width + 1) // 2)", "range(width // 2)"),
-    Fault("schemes/turns.py", "waves > trained", "waves >= trained"),
+    Fault(
+        "schemes/turns.py",
+        "waves > trained",
+        "waves >= trained",
+        harmless="a wavelength is 2 pi times a power of the base, and never a whole number",
+    ),
     Fault("schemes/turns.py", "trained * w < TWO_PI", "trained * w <= 2 * TWO_PI"),
     Fault("schemes/sines.py", "max(pairs - 1, 1)", "max(pairs, 1)"),
     Fault("schemes/sines.py", "return positions + self.origin", "return positions - self.origin"),
