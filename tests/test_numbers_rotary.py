@@ -377,3 +377,10 @@ def test_position_0_turns_nothing(name: str) -> None:
     x = np.random.default_rng(0).normal(size=(1, 1, 8))
     start = np.array([4]) if "pixel" in name else np.array([0])
     assert_allclose(scheme.rotate(x, scheme.coordinates(start)), x * scheme.amplitude, rtol=1e-15)
+
+
+def test_yarn_may_end_its_ramp_past_the_last_pair() -> None:
+    """One turn within the length falls to pair 9.24 of 8: rounded up to 10, and not cut to 7."""
+    yarn = RopeYarn(original_length=2**18, factor=4.0)
+    assert [float(e) for e in yarn.edges(16)] == [6.0, 10.0]
+    assert frequencies(yarn, 16)[7] == pytest.approx(10000 ** (-14 / 16) * (0.75 + 0.25 / 4))

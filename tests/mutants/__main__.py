@@ -28,6 +28,11 @@ FIRST = [
     "tests/test_report.py",
     "tests/test_padded.py",
     "tests/test_laws.py",
+    "tests/test_phase.py",
+    "tests/test_scheme_edges.py",
+    "tests/test_cases_rotary.py",
+    "tests/test_cases_bias.py",
+    "tests/test_identify.py",
 ]
 
 
