@@ -181,3 +181,11 @@ def test_weights_that_make_no_scores_are_not_converted(
 def test_a_config_whose_lengths_are_too_long_names_them(write: Write) -> None:
     config = write("lengths: [16, 16384]\n")
     assert "lengths up to 16,384 make" in refused("extrapolate", "--train", "--config", config)
+
+
+@pytest.mark.parametrize("scheme", [[], ["--scheme", "rope"], ["--scheme", "xpos"]])
+def test_positions_of_the_columns_are_not_those_of_the_rows(
+    write: Write, scheme: list[str]
+) -> None:
+    name = write("0,-1,-1,0\n0,-1,0,0\n", "x.csv")
+    assert run("compare", name, "--positions", "0:4", *scheme).status in (1, 2)

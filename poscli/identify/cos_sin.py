@@ -96,7 +96,10 @@ def from_cos_sin(evidence: Evidence) -> list[Finding]:
     """Explain cos (n, c) and sin (n, c)."""
     assert evidence.other is not None
     cos, sin = evidence.array.values, evidence.other.values
+    at = evidence.positions
     if cos.ndim != 2 or cos.shape != sin.shape or len(cos) < 2:
+        return []
+    if at is not None and len(at) != len(cos):
         return []
     found: list[Finding] = []
     for spread in spreads(cos, sin):
@@ -113,6 +116,8 @@ def cos_sin_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
     at = evidence.positions
     if at is None:
         at = scheme.coordinates(np.arange(len(cos)))
+    if len(at) != len(cos):
+        return []
     both = np.stack([cos, sin])
     found: list[Finding] = []
     for spread in spreads(cos, sin):

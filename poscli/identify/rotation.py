@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from poscli.arrays import Array
+from poscli.errors import PoscliError
 from poscli.identify.cos_sin import rotary_facts
 from poscli.identify.evidence import Evidence
 from poscli.identify.findings import (
@@ -315,6 +316,8 @@ def scales_of(evidence: Evidence, scheme: Scheme) -> list[Finding]:
 def _held_scales(evidence: Evidence, scheme: XPos, each: int) -> Finding:
     values, at = evidence.array.values, evidence.positions
     at = np.arange(len(values)) if at is None else at
+    if at.shape != (len(values),):
+        raise PoscliError(f"{scheme.name} scales rows by a position each")
     width = 2 * values.shape[1] // each
     got = np.repeat(scheme.for_length(int(at.max()) + 1).scales(at, width), each, axis=1)
     return Finding(
