@@ -189,3 +189,12 @@ def test_positions_of_the_columns_are_not_those_of_the_rows(
 ) -> None:
     name = write("0,-1,-1,0\n0,-1,0,0\n", "x.csv")
     assert run("compare", name, "--positions", "0:4", *scheme).status in (1, 2)
+
+
+@pytest.mark.parametrize("name", ["a\rb", "a\x1db", "a\x1b[1mb"])
+def test_a_written_file_is_named_on_one_line(tmp_path: Path, name: str) -> None:
+    result = run("schemes", "--out", str(tmp_path / name))
+    assert result.status == 0
+    assert len(result.err.splitlines()) == 1
+    assert "\x1b" not in result.err
+    assert (tmp_path / name).is_file()

@@ -14,6 +14,7 @@ from poscli.errors import PoscliError
 from poscli.files import write_pieces, write_whole
 from poscli.report import Report
 from poscli.rows import Rows
+from poscli.text import visible
 
 _TEXT_BYTES = 4
 _TEXTS = ("", "txt", "text", "log", "md", "out")
@@ -71,7 +72,7 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
     if out is not None:
         _refuse_unfit(report, output, out)
         write_pieces(out, _pieces(report, output))
-        typer.echo(f"wrote {out}", err=True)
+        typer.echo(f"wrote {visible(str(out))}", err=True)
     elif output is Format.TABLE:
         from poscli.render.table import render
 
@@ -84,7 +85,7 @@ def show(report: Report, output: Format | None, out: Path | None, plot: Path | N
         sys.stdout.buffer.flush()
     if plot is not None:
         write_whole(plot, drawn)
-        typer.echo(f"wrote {plot}", err=True)
+        typer.echo(f"wrote {visible(str(plot))}", err=True)
     return 0 if report.passed else 1
 
 
