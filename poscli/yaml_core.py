@@ -102,6 +102,7 @@ def _problem(error: yaml.MarkedYAMLError) -> str:
 def _build(node: Node, path: Path, lines: Lines) -> Any:
     lines[path] = node.start_mark.line + 1
     if isinstance(node, ScalarNode):
+        _refuse_halves(node)
         return _scalar(node)
     if isinstance(node, SequenceNode):
         return [_build(child, (*path, i), lines) for i, child in enumerate(node.value)]
@@ -114,12 +115,19 @@ def _build(node: Node, path: Path, lines: Lines) -> Any:
             raise _refusal(key_node, "a key must be plain text")
         if key == "<<" and key_node.style is None:
             raise _refusal(key_node, "merge keys (<<) are not read; write the values out")
+        _refuse_halves(key_node)
         line = key_node.start_mark.line + 1
         if key in mapping:
             raise _refusal(key_node, f"'{key}' stands twice, on lines {first[key]} and {line}")
         first[key] = line
         mapping[key] = _build(child, (*path, key), lines)
     return mapping
+
+
+def _refuse_halves(node: ScalarNode) -> None:
+    """Refuse "\\udcff": half of a character, which no file name and no output can hold."""
+    if re.search("[\ud800-\udfff]", node.value):
+        raise _refusal(node, "an escape stands for no character")
 
 
 def _scalar(node: ScalarNode) -> Any:

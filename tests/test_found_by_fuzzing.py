@@ -178,6 +178,34 @@ def test_weights_that_make_no_scores_are_not_converted(
     assert not (tmp_path / "out.npy").exists()
 
 
+@pytest.mark.parametrize("shape", [(4, 1), (4, 4), (4, 1, 2), (1, 4)])
+def test_positions_of_other_than_one_two_or_three_axes_are_refused(
+    tmp_path: Path, shape: tuple[int, ...]
+) -> None:
+    path = tmp_path / "x.npz"
+    table = Sinusoidal().vectors(np.arange(4), 4)
+    for arrays in ({"x": table}, {"cos": table, "sin": table}):
+        np.savez(path, positions=np.ones(shape), **arrays)
+        assert "positions are numbers, or rows of 2 or 3" in refused("compare", str(path))
+
+
+def test_positions_of_several_axes_fit_the_rows_or_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    table = Sinusoidal().vectors(np.arange(4), 4)
+    for axes in (2, 3):
+        np.savez(path, x=table, positions=np.arange(4 * axes).reshape(4, axes))
+        assert run("compare", str(path)).status == 1
+    np.savez(path, cos=table[:, ::2], sin=table[:, 1::2], positions=np.arange(2))
+    assert "2 positions do not fit an array of 4 x 2" in refused("compare", str(path))
+
+
+def test_the_name_of_a_written_file_is_shown_not_obeyed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("schemes", "--out", "a\x1b[1m\x1d").err == "wrote a\\x1b[1m\\x1d\n"
+
+
 def test_a_config_whose_lengths_are_too_long_names_them(write: Write) -> None:
     config = write("lengths: [16, 16384]\n")
     assert "lengths up to 16,384 make" in refused("extrapolate", "--train", "--config", config)

@@ -86,6 +86,8 @@ def test_lines_are_kept() -> None:
         ("a: [1, 2", "t.yaml:1:9: expected ',' or ']', but got '<stream end>'"),
         (b"a: \xff\xfe", "t.yaml: not UTF-8 text: byte 3 cannot be read"),
         (r'a: "\U00110000"', "t.yaml:1:7: an escape stands for no character"),
+        (r'a: "x\udcff"', "t.yaml:1:4: an escape stands for no character"),
+        (r'"\ud800": 1', "t.yaml:1:1: an escape stands for no character"),
         ("a: \x07", "t.yaml: character #x0007 is not allowed"),
         ("[" * 5000, "t.yaml: nested too deeply to be read"),
         ("a: " + "9" * 5000, "t.yaml:1:4: a number of more than 400 digits is not read"),

@@ -98,7 +98,15 @@ def _about(*dumps: Dump) -> list[tuple[str, Cell]]:
 def _refuse_positions(dump: Dump, piece: Evidence) -> None:
     """Raise PoscliError where positions are stated that no axis of the array has room for."""
     at, shape = piece.positions, piece.array.values.shape
-    if at is not None and len(at) not in (*shape, int(np.prod(shape[:-1]))):
+    if at is None:
+        return
+    if at.ndim > 2 or at.shape[1:] not in ((), (2,), (3,)):
+        size = " x ".join(map(str, at.shape))
+        raise PoscliError(
+            f"{dump.path}: positions are numbers, or rows of 2 or 3 numbers; these are {size}"
+        )
+    rows = shape[:1] if piece.kind == "cos and sin" else (*shape, int(np.prod(shape[:-1])))
+    if len(at) not in rows:
         size = " x ".join(map(str, shape))
         raise PoscliError(f"{dump.path}: {len(at)} positions do not fit an array of {size}")
 

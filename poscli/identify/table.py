@@ -147,6 +147,8 @@ def _read(rows: Array, scheme: Sines, positions: Array | None, bits: int) -> Rea
     if len(kept) < 2 or pairs < 1:
         return None
     steps = np.arange(len(rows)) if positions is None else positions
+    if steps.ndim > 1:
+        return None
     s, c = rows[kept][:, sines[:pairs]], rows[kept][:, cosines[:pairs]]
     sizes = np.hypot(s, c)
     amplitude = float(np.median(sizes))
