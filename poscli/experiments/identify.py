@@ -95,10 +95,19 @@ def _about(*dumps: Dump) -> list[tuple[str, Cell]]:
     return [(str(dump.path), described(dump)) for dump in dumps]
 
 
+def _is_of_a_batch(piece: Evidence) -> bool:
+    """Whether queries or keys (b, ..., k) have positions (b, n), or (b, n, axes), of their own."""
+    at, shape = piece.positions, piece.array.values.shape
+    if at is None or piece.kind != "before and after" or at.ndim < 2 or len(shape) < 3:
+        return False
+    fits = at.shape[0] == shape[0] and at.shape[1] in shape[1:-1]
+    return fits and at.shape[2:] in ((), (2,), (3,))
+
+
 def _refuse_positions(dump: Dump, piece: Evidence) -> None:
     """Raise PoscliError where positions are stated that no axis of the array has room for."""
     at, shape = piece.positions, piece.array.values.shape
-    if at is None:
+    if at is None or _is_of_a_batch(piece):
         return
     if at.ndim > 2 or at.shape[1:] not in ((), (2,), (3,)):
         size = " x ".join(map(str, at.shape))
