@@ -16,22 +16,32 @@ LARGEST_FILE = 2**28
 LARGEST_TEXT = 2**20
 NPY_MAGIC = b"\x93NUMPY"
 MOST_DIMENSIONS = 32
+_LONGEST_END = 500
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
     """Return a file's bytes; PoscliError where it is missing, no file, or larger than limit."""
     if "\0" in str(path):
         raise PoscliError(f"{str(path)!r} is not a file name")
+    name = _shown(path)
     try:
         if not path.is_file():
             what = "is not a file" if path.exists() else "there is no such file"
-            raise PoscliError(f"{path}: {what}")
+            raise PoscliError(f"{name}: {what}")
         size = path.stat().st_size
         if size > limit:
-            raise PoscliError(f"{path}: {size:,} bytes; files up to {limit:,} bytes are read")
+            raise PoscliError(f"{name}: {size:,} bytes; files up to {limit:,} bytes are read")
         return path.read_bytes()
     except OSError as error:
-        raise PoscliError(f"{path}: {error.strerror}") from None
+        raise PoscliError(f"{name}: {error.strerror}") from None
+
+
+def _shown(path: Path) -> str:
+    """Return a file's name for an error: of one too long to be a name, both ends."""
+    name = str(path)
+    return (
+        name if len(name) <= 2 * _LONGEST_END else f"{name[:_LONGEST_END]}...{name[-_LONGEST_END:]}"
+    )
 
 
 def read_text(path: Path) -> str:

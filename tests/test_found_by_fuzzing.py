@@ -226,3 +226,11 @@ def test_a_written_file_is_named_on_one_line(tmp_path: Path, name: str) -> None:
     assert len(result.err.splitlines()) == 1
     assert "\x1b" not in result.err
     assert (tmp_path / name).is_file()
+
+
+def test_a_name_too_long_for_a_file_is_shown_by_its_ends(write: Write) -> None:
+    content = "scheme: {name: kerple-power, a: " + "x" * 5000 + "}\n"
+    line = refused("encode", "--config", write(content))
+    assert "x..." in line
+    assert line.endswith("File name too long")
+    assert len(line) < 1300
