@@ -1,7 +1,8 @@
 """Break the formulas one at a time, and count how many of the faults the tests catch.
 
 Each fault is put into a copy of the project, and the tests run there until one fails: first those
-that hold numbers, then all. Words choose faults by their file, as in `python tests/mutants yarn`.
+that hold what the file makes, then all. Words choose faults by their file, as in
+`python tests/mutants yarn`.
 """
 
 import shutil
@@ -17,23 +18,16 @@ from faults import FAULTS, Fault
 ROOT = Path(__file__).parents[2]
 COPIED = ("poscli", "tests", "configs", "pyproject.toml", "README.md", "Makefile")
 AT_ONCE = 2
-FIRST = [
-    "tests/test_numbers_additive.py",
-    "tests/test_numbers_rotary.py",
-    "tests/test_numbers_bias.py",
-    "tests/test_golden_additive.py",
-    "tests/test_golden_rotary.py",
-    "tests/test_golden_bias.py",
-    "tests/test_attention.py",
-    "tests/test_report.py",
-    "tests/test_padded.py",
-    "tests/test_laws.py",
-    "tests/test_phase.py",
-    "tests/test_scheme_edges.py",
-    "tests/test_cases_rotary.py",
-    "tests/test_cases_bias.py",
-    "tests/test_identify.py",
-]
+NUMBERS = ["test_numbers_additive", "test_numbers_rotary", "test_numbers_bias"]
+GOLDENS = ["test_golden_additive", "test_golden_rotary", "test_golden_bias"]
+NEAR = {
+    "schemes": [*NUMBERS, *GOLDENS, "test_laws", "test_scheme_edges", "test_identify"],
+    "attention.py": ["test_attention", "test_golden_bias", "test_permute_test"],
+    "report.py": ["test_report", "test_permute_test"],
+    "padding.py": ["test_padded", "test_golden_additive", "test_cases_additive"],
+    "arrays.py": ["test_precision", *NUMBERS, "test_dumps"],
+}
+"""The tests that hold what a file or folder makes; for any other file, those of angles."""
 
 
 def main(words: list[str]) -> int:
@@ -70,7 +64,9 @@ def _try(fault: Fault, copies: "SimpleQueue[Path]") -> str | None:
     before = path.read_text()
     try:
         path.write_text(_changed(root, fault))
-        by = _first_failure(root, FIRST) or _first_failure(root, [])
+        near = NEAR.get(fault.file.partition("/")[0], ["test_phase"])
+        by = _first_failure(root, [f"tests/{name}.py" for name in near])
+        by = by or _first_failure(root, [])
     finally:
         path.write_text(before)
         copies.put(root)
