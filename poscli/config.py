@@ -278,7 +278,8 @@ def _message(error: Any) -> str:
     given, kind, context = error["input"], error["type"], error.get("ctx", {})
     what, known = ("task", TASKS) if error["loc"][:1] == ("task",) else ("scheme", SCHEMES)
     if kind == "union_tag_invalid" and context["tag"] != "None":
-        return f"there is no {what} {context['tag']!r}; {nearest(context['tag'], known)}"
+        tag = str(context["tag"])[:40]
+        return f"there is no {what} {tag!r}; {nearest(tag, known)}"
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         return f"a {what} needs a name; {nearest('', known)}"
     if kind == "value_error":

@@ -10,6 +10,7 @@ from transformers_rope import transformers_rope
 
 from poscli import Alibi, Model, NoPE, Rope, Scheme, Sinusoidal, softmax
 from poscli.attention import attention
+from poscli.schemes import SCHEMES
 
 RNG = np.random.default_rng(3)
 
@@ -129,3 +130,13 @@ def test_float32_stays_float32() -> None:
     for scheme in (Sinusoidal(), Rope(), Alibi()):
         result = model.attend(x, scheme, np.arange(4), mask)
         assert result.outputs.dtype == result.weights.dtype == np.float32
+
+
+def test_keys_are_turned_as_keys() -> None:
+    """xPos divides keys by what it multiplies queries by."""
+    xpos = SCHEMES["xpos"].model_validate({"centre": 0})
+    x, at, one = np.random.default_rng(0).normal(size=(6, 8)), np.arange(6), np.eye(8)
+    got = Model(one, one, one, 1).attend(x, xpos, at).scores[0]
+    want = xpos.rotate(x[None], at)[0] @ xpos.rotate_keys(x[None], at)[0].T / sqrt(8)
+    assert_allclose(got, want, rtol=1e-12)
+    assert np.abs(xpos.rotate(x[None], at) - xpos.rotate_keys(x[None], at)).max() > 0.001

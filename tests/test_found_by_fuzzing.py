@@ -19,7 +19,7 @@ def test_a_file_name_that_the_system_refuses_is_named() -> None:
 
 
 def test_an_error_stays_short_whatever_it_repeats() -> None:
-    line = refused("compare", "x" * 5000)
+    line = refused("encode", "--" + "x" * 5000)
     assert len(line) < 2100
     assert " [...] " in line
 
@@ -234,3 +234,10 @@ def test_a_name_too_long_for_a_file_is_shown_by_its_ends(write: Write) -> None:
     assert "x..." in line
     assert line.endswith("File name too long")
     assert len(line) < 1300
+
+
+@pytest.mark.parametrize("scheme", ["x" * 5000, "{name: {a: " + "x" * 5000 + "}}"])
+def test_a_scheme_that_is_none_is_named_shortly(write: Write, scheme: str) -> None:
+    line = refused("encode", "--config", write(f"scheme: {scheme}\n"))
+    assert "there is no scheme" in line
+    assert "x" * 50 not in line

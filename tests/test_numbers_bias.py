@@ -356,3 +356,9 @@ def test_a_window_in_loops() -> None:
     for i, (r1, c1) in enumerate(at):
         for j, (r2, c2) in enumerate(at):
             assert bias[i, j] == table[(r1 - r2 + 1) * 5 + c1 - c2 + 2]
+
+
+def test_fire_divides_each_row_by_its_own_query() -> None:
+    queries, keys = np.array([10, 600, 1000]), np.array([0, 9, 500])
+    alone = [[Fire().inputs(q[None], k[None])[0, 0] for k in keys] for q in queries]
+    assert_array_equal(Fire().inputs(queries, keys), alone)

@@ -7,6 +7,7 @@ import pytest
 from conftest import refused, run, run_json
 
 from poscli import Rope
+from poscli.arrays import rounded
 from poscli.experiments.precision import rounding_stages
 
 
@@ -117,3 +118,11 @@ def test_a_format_that_ends_before_the_positions_do_is_named() -> None:
     assert "at one stage; position 1,000,000; past 65,504 all is infinite" in said
     assert "infinite" not in run(*args, "float16", "--positions", "0,65504").out
     assert "infinite" not in run(*args, "bfloat16", "--positions", "1000000").out
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [(3 * 2.0**-134, 2.0**-132), (5 * 2.0**-134, 2.0**-132), (2.0**-134, 0.0), (2.0**-133,) * 2],
+)
+def test_the_smallest_bfloat16_numbers_are_even_steps(value: float, want: float) -> None:
+    assert float(rounded(np.array([value]), "bfloat16")[0]) == want

@@ -60,3 +60,8 @@ def test_equal_infinities_differ_by_nothing() -> None:
 def test_the_tolerance_scales_with_dtype_size_and_terms() -> None:
     assert tolerance(10, 1.0, np.float32) > 1e8 * tolerance(10, 1.0, np.float64)
     assert tolerance(20, 8.0, np.float64) == 16 * tolerance(10, 1.0, np.float64)
+
+
+def test_the_tolerance_is_a_unit_per_term_and_no_more() -> None:
+    assert tolerance(3, 2.0, np.float64) == 6 * 2.0**-52
+    assert tolerance(1, 1.0, np.float32) == 2.0**-23

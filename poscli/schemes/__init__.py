@@ -82,7 +82,7 @@ def no_scheme(name: str) -> str:
     if name in PRESETS:
         scheme = PRESETS[name]["name"]
         return f"{name!r} is a preset of {scheme}: write {scheme}:preset={name}"
-    return f"there is no scheme {name!r}; {nearest(name, SCHEMES)}"
+    return f"there is no scheme {name[:40]!r}; {nearest(name[:40], SCHEMES)}"
 
 
 def expand(given: Any) -> Any:
