@@ -119,8 +119,12 @@ def encode(config: EncodeConfig) -> Report:
     in_rows = size > _MOST_HELD and bool(scheme.applied) and not only_shown
     if not in_rows:
         refuse_size(size, f"{len(positions):,} positions of width {width}")
-    make = _in_form(config.show) if config.show else _in_rows if in_rows else _at_once
-    table, details = make(scheme, positions, width, heads, config.dtype)
+    details: list[Grid] = []
+    if config.show is not None:
+        table = _in_form(config.show, scheme, positions, width, config.dtype)
+    else:
+        make = _in_rows if in_rows else _at_once
+        table, details = make(scheme, positions, width, heads, config.dtype)
     table = table.named(tokens) if tokens and not scheme.applied else table
     grids, result, array = [*details, *table.grids()], table.grid(), table.values
     if data is not None:
@@ -152,18 +156,12 @@ def encode(config: EncodeConfig) -> Report:
     )
 
 
-def _in_form(form: Form) -> Callable[..., tuple[Table, list[Grid]]]:
-    """Return what makes the turns of a scheme in one of the forms, and nothing before them."""
-
-    def make(
-        scheme: Scheme, positions: Array, width: int, heads: int, dtype: Precision
-    ) -> tuple[Table, list[Grid]]:
-        if not isinstance(scheme, Rotary):
-            raise PoscliError(f"{form} is a form of rotary turns, and {scheme.name} has none")
-        table = in_form(form, scheme, positions, width)
-        return replace(table, values=rounded(table.values, dtype)), []
-
-    return make
+def _in_form(form: Form, scheme: Scheme, positions: Array, width: int, dtype: Precision) -> Table:
+    """Return the turns of a scheme in one of the forms."""
+    if not isinstance(scheme, Rotary):
+        raise PoscliError(f"{form} is a form of rotary turns, and {scheme.name} has none")
+    table = in_form(form, scheme, positions, width)
+    return replace(table, values=rounded(table.values, dtype))
 
 
 def _at_once(
@@ -172,7 +170,11 @@ def _at_once(
     """Return the encoding and what it is made from."""
     table = scheme.encoding(positions, width, heads)
     _require_finite(scheme, table.values)
-    values = scheme.encoder(width, heads)(positions, dtype)
+    if dtype == "float32":
+        # Not from float64, which would round twice.
+        values = scheme.encoder(width, heads)(positions, dtype)
+    else:
+        values = rounded(table.values, dtype)
     return replace(table, values=values), scheme.details(positions, width)
 
 
