@@ -76,7 +76,7 @@ def angles(positions: Array, frequencies: Frequencies) -> Array:
 
     Use cos_sin for computing: far from 0 a float64 angle has already lost digits.
     """
-    return _by_pair(positions) * _floats(frequencies)
+    return _by_pair(positions) * as_floats(frequencies)
 
 
 def cos_sin(positions: Array, frequencies: Frequencies) -> tuple[Array, Array]:
@@ -299,7 +299,8 @@ def _by_pair(positions: Array) -> Array:
     return p if p.ndim == 2 else p[:, None]
 
 
-def _floats(frequencies: Frequencies) -> Array:
+def as_floats(frequencies: Frequencies) -> Array:
+    """Return frequencies in float64, (pairs,): for showing, and for what may be off by rounding."""
     return np.array([float(w) for w in frequencies], np.float64)
 
 

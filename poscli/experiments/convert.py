@@ -16,6 +16,7 @@ from poscli.arrays import Array
 from poscli.errors import PoscliError
 from poscli.identify.dumps import Stored, read_dump
 from poscli.identify.findings import written
+from poscli.phase import as_floats
 from poscli.report import Cell, Check, Grid, Report, Section, check, tolerance
 from poscli.schemes import SCHEMES, AnyScheme, Scheme
 from poscli.schemes.rotary import Rotary
@@ -150,7 +151,7 @@ def _refuse_other_turns(source: Rotary, target: Rotary, width: int) -> None:
     turns = []
     for scheme in (source, target):
         number = np.abs(np.asarray(scheme.per_pair(at, width), np.float64))
-        w = np.array([float(f) for f in scheme.frequencies(width)])
+        w = as_floats(scheme.frequencies(width))
         turns.append((number if number.ndim == 2 else number[:, None]) * w)
     if turns[0].shape != turns[1].shape:
         raise PoscliError(

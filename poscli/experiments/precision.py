@@ -11,7 +11,7 @@ import numpy as np
 
 from poscli.arrays import Array, rounded, stored
 from poscli.errors import PoscliError
-from poscli.phase import cos_sin
+from poscli.phase import as_floats, cos_sin
 from poscli.report import Cell, Grid
 from poscli.schemes.base import Scheme
 from poscli.schemes.rotary import Rotary
@@ -29,7 +29,7 @@ def rounding_stages(scheme: Scheme, positions: Array, width: int, precision: str
     if turning is None:
         raise PoscliError(f"{scheme.name} has no angles of one position, so no stages to round")
     positions, exact = turning
-    frequencies = np.array([float(w) for w in exact])
+    frequencies = as_floats(exact)
     want = np.concatenate(cos_sin(positions, exact), axis=1)
 
     def to(values: Array) -> Array:

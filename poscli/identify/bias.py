@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from poscli.arrays import Array
-from poscli.identify.evidence import Evidence
+from poscli.identify.evidence import Evidence, unbatched
 from poscli.identify.findings import (
     Finding,
     attempt,
@@ -126,8 +126,7 @@ def _readings(evidence: Evidence) -> Iterator[Matrix]:
     """Yield readings, the most usual first: heads first or last, queries from 0 or at the end."""
     values = evidence.array.values
     whole = values.shape
-    while values.ndim > 3 and values.shape[0] == 1:
-        values = values[0]
+    values = unbatched(values, 3)
     if values.ndim == 2:
         values = values[None]
     if values.ndim != 3:

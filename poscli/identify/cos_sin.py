@@ -220,7 +220,7 @@ def _held_angles(
     evidence: Evidence, values: Array, at: Array, scheme: Rotary, spread: Spread
 ) -> Finding:
     width = spread.width
-    _refuse_other_width(scheme, width, spread)
+    _refuse_other_width(scheme, spread)
     scheme.check_positions(at)
     got = angles(scheme.per_pair(at, width), scheme.frequencies(width))[:, spread.columns]
     allowed = np.abs(got) * 16 * 2.0 ** -min(evidence.array.bits, 24) + 1e-12
@@ -298,9 +298,9 @@ def _read(evidence: Evidence, cos: Array, sin: Array, spread: Spread) -> list[Fi
     return first_that_explain(guesses, lambda s: attempt(held, evidence, BOTH, both, spread, s, at))
 
 
-def _refuse_other_width(scheme: Rotary, width: int, spread: Spread) -> None:
-    scheme.check_width(width, 1)
-    if len(scheme.pairs(width)[0]) != spread.pairs:
+def _refuse_other_width(scheme: Rotary, spread: Spread) -> None:
+    scheme.check_width(spread.width, 1)
+    if len(scheme.pairs(spread.width)[0]) != spread.pairs:
         raise PoscliError(f"{scheme.name} turns fewer than the {spread.pairs} pairs of the table")
 
 
@@ -309,7 +309,7 @@ def held(
 ) -> Finding:
     """Hold a scheme against want: cos (n, c), sin (n, c), or both (2, n, c), at the positions."""
     width = spread.width
-    _refuse_other_width(scheme, width, spread)
+    _refuse_other_width(scheme, spread)
     scheme.check_positions(at)
     used = scheme.for_length(int(at.max()) + 1)
 

@@ -79,8 +79,7 @@ def _taken(arrays: dict[str, Stored], names: tuple[str, ...]) -> Array | None:
             if values.ndim == 3 and len(values) in (2, 3) and values.shape[2] not in (2, 3):
                 # Programs of several axes keep them first: (axes, b, n).
                 values = np.moveaxis(values, 0, -1)
-            while values.ndim > 1 and len(values) == 1:
-                values = values[0]
+            values = unbatched(values, 1)
             return values.astype(np.int64) if (values % 1 == 0).all() else values
     return None
 
@@ -89,7 +88,10 @@ def _pairs(arrays: dict[str, Stored]) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield the names that belong together, and as what."""
     known = set(arrays)
     if {"cos", "sin"} <= known:
-        one, other = (_unbatched(arrays[name]) for name in ("cos", "sin"))
+        one, other = (
+            replace(arrays[name], values=unbatched(arrays[name].values, 2))
+            for name in ("cos", "sin")
+        )
         if one.values.ndim == 2 and one.values.shape == other.values.shape:
             arrays["cos"], arrays["sin"] = one, other
             yield ("cos", "sin"), "cos and sin"
@@ -104,12 +106,11 @@ def _pairs(arrays: dict[str, Stored]) -> Iterator[tuple[tuple[str, str], str]]:
             return
 
 
-def _unbatched(array: Stored) -> Stored:
-    """Drop leading axes of one entry, as where a table was kept for a batch."""
-    values = array.values
-    while values.ndim > 2 and len(values) == 1:
+def unbatched(values: Array, axes: int) -> Array:
+    """Drop leading axes of one entry, as of a batch, down to so many axes."""
+    while values.ndim > axes and len(values) == 1:
         values = values[0]
-    return replace(array, values=values)
+    return values
 
 
 def _alone(name: str, array: Stored, at: Array | None, keys: Array | None) -> Iterator[Evidence]:
@@ -127,8 +128,7 @@ def _alone(name: str, array: Stored, at: Array | None, keys: Array | None) -> It
 
 def _cos_and_sin(values: Array) -> Iterator[tuple[Form | None, Array, Array]]:
     """Yield cos and sin, each (n, c), in the forms in which one array may hold both."""
-    while values.ndim > 3 and len(values) == 1:
-        values = values[0]
+    values = unbatched(values, 3)
     if values.ndim == 3 and values.shape[0] == 2:
         yield None, values[0], values[1]
     if values.ndim == 4 and values.shape[1] == 1:

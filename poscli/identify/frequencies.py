@@ -24,6 +24,7 @@ from poscli.identify.findings import (
     scheme_of,
 )
 from poscli.identify.fitting import FLOAT32, TURN, digits, roundest
+from poscli.phase import as_floats
 from poscli.report import Cell
 from poscli.schemes import Scheme
 from poscli.schemes.rotary import Rotary
@@ -62,7 +63,7 @@ def _pixel(evidence: Evidence) -> list[Finding]:
 def _of_one_axis(evidence: Evidence, scheme: Rotary) -> list[Finding]:
     w = evidence.array.values
     width = 4 * len(w)
-    got = frequencies_of(scheme, width)[: len(w)]
+    got = as_floats(scheme.frequencies(width))[: len(w)]
     off = 8 * 2.0 ** -min(evidence.array.bits, 24) * w
     command = compare_command(evidence, scheme, None)
     facts: list[tuple[str, Cell]] = [("width", width), ("layout", "the frequencies of one axis")]
@@ -84,7 +85,7 @@ def frequencies_by(evidence: Evidence, scheme: Scheme) -> list[Finding]:
 
 def _held(scheme: Rotary, w: Array, off: Array, width: int) -> Finding:
     scheme.check_width(width, 1)
-    got = frequencies_of(scheme, width)
+    got = as_floats(scheme.frequencies(width))
     return Finding(
         scheme,
         "inverse frequencies",
@@ -95,11 +96,6 @@ def _held(scheme: Rotary, w: Array, off: Array, width: int) -> Finding:
         facts=[("base", getattr(scheme, "base", None)), ("width", width)],
         elsewhere=got,
     )
-
-
-def frequencies_of(scheme: Rotary, width: int) -> Array:
-    """Return a scheme's frequencies in float64."""
-    return np.array([float(f) for f in scheme.frequencies(width)])
 
 
 def rope_schemes(
@@ -378,7 +374,7 @@ def _base(w: Array, off: Array, start: int, stop: int) -> tuple[float, float]:
 def _fits(scheme: Rotary, width: int, w: Array, off: Array) -> bool:
     try:
         scheme.check_width(width, 1)
-        got = frequencies_of(scheme, width)
+        got = as_floats(scheme.frequencies(width))
     except (ValueError, ArithmeticError):
         return False
     return got.shape == w.shape and bool(np.all(np.abs(got - w) <= 2 * off))

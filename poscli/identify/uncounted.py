@@ -85,13 +85,7 @@ def _phases(reading: Reading, scheme: Rotary) -> Array | None:
     factor = turns(x, y, scheme)
     if factor is None or np.abs(np.abs(factor) - 1).max() > _STEADY:
         return None
-    first, second = scheme.pairs(width)
-    to_first, to_second = scheme.written_to(width)
-    got = x.copy()
-    cos, sin = factor.real, factor.imag
-    got[..., to_first] = x[..., first] * cos - x[..., second] * sin
-    got[..., to_second] = x[..., first] * sin + x[..., second] * cos
-    missed = np.abs(got - y).max()
+    missed = np.abs(scheme.turn(x, factor.real, factor.imag) - y).max()
     return np.angle(factor) if missed <= _STEADY * np.abs(y).max() else None
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from poscli.errors import PoscliError
 from poscli.experiments.extrapolate import LONGEST
 from poscli.models.model import Kind
+from poscli.phase import as_floats
 from poscli.report import Cell, Grid, Report, Section
 from poscli.schemes.llama3 import RopeLlama3
 from poscli.schemes.longrope import LongRope
@@ -118,7 +119,7 @@ def _programs(kind: Kind, longest: int) -> Grid:
         rules += _longrope(scheme, longest)
     elif isinstance(scheme, RopeYarn):
         rules += _yarn(scheme)
-    own = _floats(used, kind.width)
+    own = as_floats(used.frequencies(kind.width))
     return Grid(
         f"What programs make of it at length {longest}"
         + ("" if len(rules) > 1 else ": no difference is on record"),
@@ -127,8 +128,8 @@ def _programs(kind: Kind, longest: int) -> Grid:
         [(rule.program,) for rule in rules],
         [
             [
-                float(_floats(rule.scheme, kind.width)[-1]),
-                _difference(_floats(rule.scheme, kind.width), own),
+                float(as_floats(rule.scheme.frequencies(kind.width))[-1]),
+                _difference(as_floats(rule.scheme.frequencies(kind.width)), own),
                 rule.amplitude,
                 rule.rule,
                 rule.source,
@@ -275,10 +276,6 @@ def _yarn(scheme: RopeYarn) -> list[Rule]:
             )
         )
     return rules
-
-
-def _floats(scheme: Rotary, width: int) -> np.ndarray:
-    return np.array([float(w) for w in scheme.frequencies(width)])
 
 
 def _difference(one: np.ndarray, own: np.ndarray) -> str:

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from poscli.arrays import Array
-from poscli.phase import angles
+from poscli.phase import angles, as_floats
 from poscli.report import Table
 from poscli.schemes.base import position_labels
 from poscli.schemes.rotary import Rotary
@@ -91,7 +91,7 @@ def _angle_columns(scheme: Rotary, positions: Array, width: int) -> tuple[Axes, 
 
 
 def _frequencies(scheme: Rotary, positions: Array, width: int) -> tuple[Axes, Array]:
-    values = np.array([float(w) for w in scheme.frequencies(width)])
+    values = as_floats(scheme.frequencies(width))
     return [("pair", _numbered(len(values)))], values
 
 

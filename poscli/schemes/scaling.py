@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from poscli.errors import PoscliError
-from poscli.phase import Frequencies, exact
+from poscli.phase import Frequencies, as_floats, exact
 from poscli.report import Cell, Grid
 from poscli.schemes.base import Beyond
 from poscli.schemes.rope import PartialRope
@@ -64,10 +64,10 @@ class Scaled(PartialRope):
 
     def _frequency_grid(self, lengths: Sequence[int], width: int) -> Grid:
         """Show each pair's frequency, plain and scaled; a column per length that changes it."""
-        plain = _floats(self.trained_frequencies(width))
+        plain = as_floats(self.trained_frequencies(width)).tolist()
         changes: dict[int, list[float]] = {}
         for length in sorted(lengths):
-            used = _floats(self.for_length(length).frequencies(width))
+            used = as_floats(self.for_length(length).frequencies(width)).tolist()
             if used not in changes.values():
                 changes[length] = used
         names = ["scaled"] if len(changes) == 1 else [f"at length {n}" for n in changes]
@@ -125,7 +125,3 @@ class ByParts(Extended):
             *super().facts(width),
             (f"pairs kept, blended, divided by {plain(self.factor)}", counts),
         ]
-
-
-def _floats(frequencies: Frequencies) -> list[float]:
-    return [float(w) for w in frequencies]
